@@ -85,7 +85,8 @@ func TestRunsAtOnce(t *testing.T) {
 		Func: func(context.Context, []byte) (transcript.ToolResult, error) {
 			return transcript.ToolResult{Content: "ran"}, nil
 		}}
-	a, err := meerkat.NewAgent().WithClient(caller("own", "own2")).WithTool(ran).WithEvents(func(meerkat.Event) {}).Build()
+	a, err := meerkat.NewAgent().WithClient(caller("own",
+		"own2")).WithTool(ran).WithEvents(func(meerkat.Event) {}).Build()
 	if err != nil {
 		t.Fatal(err)
 	}

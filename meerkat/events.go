@@ -21,7 +21,8 @@ func (a *Agent) RunWithEvents(ctx context.Context, prompt string, events chan<- 
 }
 
 // ResumeWithEvents is Resume with events, as in RunWithEvents.
-func (a *Agent) ResumeWithEvents(ctx context.Context, id SessionID, prompt string, events chan<- Event) (RunResult, error) {
+func (a *Agent) ResumeWithEvents(ctx context.Context, id SessionID, prompt string,
+	events chan<- Event) (RunResult, error) {
 	defer close(events)
 	return agent.Resume(ctx, a.withEventsTo(events), id, prompt)
 }

@@ -19,7 +19,8 @@ func TestExamplesWithoutKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	for name, example := range map[string]func(){"ExampleNewAgent": ExampleNewAgent, "Example_quickStart": Example_quickStart} {
+	for name, example := range map[string]func(){"ExampleNewAgent": ExampleNewAgent,
+		"Example_quickStart": Example_quickStart} {
 		t.Chdir(t.TempDir())
 		stdout, stderr := outputOf(t, example)
 		if stdout != "" || !strings.Contains(stderr, "API_KEY") && !strings.Contains(stderr, "set a key") {

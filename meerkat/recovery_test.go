@@ -132,14 +132,17 @@ func look(content string, parts ...transcript.Part) tool.Tool {
 
 // talk gives one prompt after the other in one session, each to an agent of its own as
 // separate processes do, and returns the errors.
-func (p *picky) talk(change func(n int, b *meerkat.AgentBuilder), prompts ...string) (results []meerkat.RunResult, errs []error) {
+func (p *picky) talk(change func(n int, b *meerkat.AgentBuilder), prompts ...string) (results []meerkat.RunResult,
+	errs []error) {
 	p.refused = map[string]bool{}
 	server := httptest.NewServer(p)
 	defer server.Close()
 	store := session.NewMemoryStore()
 	var id meerkat.SessionID
 	for n, prompt := range prompts {
-		b := meerkat.NewAgent().WithKey(p.name, fmt.Sprintf("made-up-%d", n)).WithModel(pickyModels[p.name]).WithBaseURL(server.URL).WithStore(store).WithUnary().WithRetry(provider.RetryPolicy{})
+		b := meerkat.NewAgent().WithKey(p.name,
+			fmt.Sprintf("made-up-%d",
+				n)).WithModel(pickyModels[p.name]).WithBaseURL(server.URL).WithStore(store).WithUnary().WithRetry(provider.RetryPolicy{})
 		if change != nil {
 			change(n, b)
 		}

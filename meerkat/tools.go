@@ -168,7 +168,8 @@ func joinTools(sources []tool.Dispatcher, policy tool.Policy) (d tool.Dispatcher
 // currentTools returns a function for agent.Config.ToolsNow: the tools of d, with
 // the changes that the servers of router have announced since, under policy.
 // Several runs may call it at once.
-func currentTools(d tool.Dispatcher, router *mcp.Router, policy tool.Policy) func(context.Context) []transcript.ToolDef {
+func currentTools(d tool.Dispatcher, router *mcp.Router,
+	policy tool.Policy) func(context.Context) []transcript.ToolDef {
 	var mu sync.Mutex
 	defs := d.Defs()
 	return func(ctx context.Context) []transcript.ToolDef {

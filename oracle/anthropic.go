@@ -20,8 +20,9 @@ func Anthropic(body []byte) ([]Block, error) {
 
 // AccumulateAnthropic is the SDK's own read loop; the benchmark times it.
 func AccumulateAnthropic(body []byte) (anthropic.Message, error) {
-	s := ssestream.NewStream[anthropic.MessageStreamEventUnion](ssestream.NewDecoder(response(body)), nil) //nolint:bodyclose // Close of the stream does
-	defer func() { _ = s.Close() }()                                                                       // the body is in memory
+	s := ssestream.NewStream[anthropic.MessageStreamEventUnion](ssestream.NewDecoder(response(body)),
+		nil) //nolint:bodyclose // Close of the stream does
+	defer func() { _ = s.Close() }() // the body is in memory
 	var msg anthropic.Message
 	for s.Next() {
 		if err := msg.Accumulate(s.Current()); err != nil {

@@ -28,13 +28,16 @@ func newClaude(t *testing.T, w *link, streams bool) *claude {
 	echo := anthropic.ToolInputSchemaParam{Properties: map[string]any{"text": text}, Required: []string{"text"}}
 	return &claude{
 		t: t, streams: streams,
-		client: anthropic.NewClient(option.WithBaseURL(w.address("anthropic")), option.WithAPIKey("made-up"), option.WithHTTPClient(w.client())),
+		client: anthropic.NewClient(option.WithBaseURL(w.address("anthropic")), option.WithAPIKey("made-up"),
+			option.WithHTTPClient(w.client())),
 		params: anthropic.MessageNewParams{
 			Model: "claude-opus-4-5", MaxTokens: 4096, Thinking: anthropic.ThinkingConfigParamOfEnabled(2048),
 			System: []anthropic.TextBlockParam{{Text: "Use the tools."}},
 			Tools: []anthropic.ToolUnionParam{
-				{OfTool: &anthropic.ToolParam{Name: "conform_echo", Description: anthropic.String("Echoes."), InputSchema: echo}},
-				{OfTool: &anthropic.ToolParam{Name: "conform_noargs", InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{}}}},
+				{OfTool: &anthropic.ToolParam{Name: "conform_echo", Description: anthropic.String("Echoes."),
+					InputSchema: echo}},
+				{OfTool: &anthropic.ToolParam{Name: "conform_noargs",
+					InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{}}}},
 			},
 		},
 	}
@@ -135,7 +138,8 @@ func TestAnthropicRefusal(t *testing.T) {
 	for _, streams := range []bool{true, false} {
 		err := altered(t, newClaude(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), streams))
 		var refused *anthropic.Error
-		if !errors.As(err, &refused) || refused.StatusCode != http.StatusBadRequest || refused.Type() != anthropic.ErrorTypeInvalidRequestError || refused.RequestID == "" {
+		if !errors.As(err, &refused) || refused.StatusCode != http.StatusBadRequest ||
+			refused.Type() != anthropic.ErrorTypeInvalidRequestError || refused.RequestID == "" {
 			t.Errorf("streams %t: %v", streams, err)
 		}
 	}
@@ -168,7 +172,8 @@ func TestAnthropicSides(t *testing.T) {
 		t.Errorf("%+v, %v", one, err)
 	}
 	var missing *anthropic.Error
-	if _, err = c.client.Models.Get(t.Context(), "claude-0", anthropic.ModelGetParams{}); !errors.As(err, &missing) || missing.Type() != anthropic.ErrorTypeNotFoundError {
+	if _, err = c.client.Models.Get(t.Context(), "claude-0", anthropic.ModelGetParams{}); !errors.As(err, &missing) ||
+		missing.Type() != anthropic.ErrorTypeNotFoundError {
 		t.Error(err)
 	}
 	c.outline.report(t)
@@ -183,7 +188,8 @@ func TestAnthropicRetry(t *testing.T) {
 
 // TestAnthropicFailure holds that an error in a stream is the SDK's typed error.
 func TestAnthropicFailure(t *testing.T) {
-	c := newClaude(t, simulate(t, simulator.ListenConfig{Plain: true}, "    error: {kind: overloaded, after: 4}\n"), true)
+	c := newClaude(t, simulate(t, simulator.ListenConfig{Plain: true}, "    error: {kind: overloaded, after: 4}\n"),
+		true)
 	c.prompt("Call the tools.")
 	_, err := c.ask()
 	var failed *anthropic.Error
@@ -194,6 +200,7 @@ func TestAnthropicFailure(t *testing.T) {
 
 // TestAnthropicGrease holds that unknown content does not disturb the SDK.
 func TestAnthropicGrease(t *testing.T) {
-	c := newClaude(t, simulate(t, simulator.ListenConfig{Plain: true}, "    grease: [unknown_event, unknown_field]\n"), true)
+	c := newClaude(t, simulate(t, simulator.ListenConfig{Plain: true}, "    grease: [unknown_event, unknown_field]\n"),
+		true)
 	greased(t, c, &c.outline)
 }

@@ -26,7 +26,8 @@ func BenchmarkAssemble(b *testing.B) {
 					continue
 				}
 				body := judgeable(providertest.LongStream(provider, events, one))
-				b.Run(fmt.Sprintf("%s/%s/%d", provider, shape(one), events), func(b *testing.B) { compare(b, provider, body) })
+				b.Run(fmt.Sprintf("%s/%s/%d", provider, shape(one), events),
+					func(b *testing.B) { compare(b, provider, body) })
 			}
 		}
 	}
@@ -71,7 +72,8 @@ func compare(b *testing.B, provider string, body []byte) {
 
 func assemble(provider string, body []byte) error {
 	parsers := map[string]func(stream.Options) stream.Parser{
-		"anthropic": anthropic.Codec{}.NewParser, "openai": openai.Codec{}.NewParser, "gemini": gemini.Codec{}.NewParser,
+		"anthropic": anthropic.Codec{}.NewParser, "openai": openai.Codec{}.NewParser,
+		"gemini": gemini.Codec{}.NewParser,
 	}
 	p := parsers[provider](stream.Options{})
 	// Network-sized pieces, as a client would feed them.

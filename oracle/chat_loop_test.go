@@ -27,12 +27,14 @@ func newCompleter(t *testing.T, w *link, streams bool) *completer {
 	text := map[string]any{"text": map[string]any{"type": "string"}}
 	return &completer{
 		t: t, streams: streams,
-		client: openai.NewClient(option.WithBaseURL(w.address("chat")+"/v1"), option.WithAPIKey("made-up"), option.WithHTTPClient(w.client())),
+		client: openai.NewClient(option.WithBaseURL(w.address("chat")+"/v1"), option.WithAPIKey("made-up"),
+			option.WithHTTPClient(w.client())),
 		params: openai.ChatCompletionNewParams{
 			Model:    "deepseek-v4-pro",
 			Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Use the tools.")},
 			Tools: []openai.ChatCompletionToolUnionParam{
-				function("conform_echo", shared.FunctionParameters{"type": "object", "properties": text, "required": []string{"text"}}),
+				function("conform_echo", shared.FunctionParameters{"type": "object", "properties": text,
+					"required": []string{"text"}}),
 				function("conform_noargs", shared.FunctionParameters{"type": "object", "properties": map[string]any{}}),
 			},
 		},

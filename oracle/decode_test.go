@@ -42,7 +42,8 @@ func TestJudges(t *testing.T) {
 	}
 }
 
-func judge(t *testing.T, r recording, sdk func([]byte) ([]Block, error), parser func(stream.Options) stream.Parser) bool {
+func judge(t *testing.T, r recording, sdk func([]byte) ([]Block, error),
+	parser func(stream.Options) stream.Parser) bool {
 	t.Helper()
 	p := parser(stream.Options{Lenient: true})
 	_, werr := p.Write(r.body)

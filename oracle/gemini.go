@@ -54,7 +54,8 @@ func geminiBlock(p *genai.Part) (Block, error) {
 		if p.FunctionCall.Args == nil {
 			args = []byte("{}")
 		}
-		return Block{Kind: "tool_use", ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Args: canonical(args), Token: b.Token}, nil
+		return Block{Kind: "tool_use", ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Args: canonical(args),
+			Token: b.Token}, nil
 	case p.ExecutableCode != nil:
 		return Block{Kind: "executableCode", Token: b.Token}, nil
 	case p.CodeExecutionResult != nil:
@@ -81,7 +82,8 @@ func eachGemini(body []byte, visit func(*genai.GenerateContentResponse) error) e
 	if err != nil {
 		return err
 	}
-	for chunk, err := range client.Models.GenerateContentStream(context.Background(), "gemini-3-flash-preview", genai.Text("x"), nil) {
+	for chunk, err := range client.Models.GenerateContentStream(context.Background(), "gemini-3-flash-preview",
+		genai.Text("x"), nil) {
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,8 @@ func TestGeminiChatSplitsCalls(t *testing.T) {
 	runTools(f, calls)
 	_, err = f.stream(t, f.next...)
 	var refused genai.APIError
-	if !errors.As(err, &refused) || refused.Code != http.StatusBadRequest || !strings.Contains(refused.Message, "missing a thought_signature") {
+	if !errors.As(err, &refused) || refused.Code != http.StatusBadRequest ||
+		!strings.Contains(refused.Message, "missing a thought_signature") {
 		t.Errorf("%v: the chat keeps calls together now", err)
 	}
 }

@@ -35,8 +35,10 @@ func flashConfig() *genai.GenerateContentConfig {
 		ThinkingConfig:    &genai.ThinkingConfig{IncludeThoughts: true, ThinkingLevel: genai.ThinkingLevelHigh},
 		Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{
 			{Name: "conform_echo", Description: "Echoes.", Parameters: &genai.Schema{
-				Type: genai.TypeObject, Properties: map[string]*genai.Schema{"text": {Type: genai.TypeString}}, Required: []string{"text"}}},
-			{Name: "conform_noargs", Description: "Answers.", ParametersJsonSchema: map[string]any{"type": "object", "properties": map[string]any{}}},
+				Type: genai.TypeObject, Properties: map[string]*genai.Schema{"text": {Type: genai.TypeString}},
+				Required: []string{"text"}}},
+			{Name: "conform_noargs", Description: "Answers.",
+				ParametersJsonSchema: map[string]any{"type": "object", "properties": map[string]any{}}},
 		}}},
 	}
 }
@@ -46,7 +48,8 @@ func newFlash(t *testing.T, w *link, streams bool) *flash {
 	once := 0.01
 	client, err := genai.NewClient(t.Context(), &genai.ClientConfig{
 		APIKey: "made-up", Backend: genai.BackendGeminiAPI, HTTPClient: w.client(),
-		HTTPOptions: genai.HTTPOptions{BaseURL: w.address("gemini"), RetryOptions: &genai.HTTPRetryOptions{InitialDelay: &once}},
+		HTTPOptions: genai.HTTPOptions{BaseURL: w.address("gemini"),
+			RetryOptions: &genai.HTTPRetryOptions{InitialDelay: &once}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +147,8 @@ func TestGeminiRefusal(t *testing.T) {
 	for _, streams := range []bool{true, false} {
 		err := altered(t, newFlash(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), streams))
 		var refused genai.APIError
-		if !errors.As(err, &refused) || refused.Code != http.StatusBadRequest || refused.Status != "INVALID_ARGUMENT" || !strings.Contains(refused.Message, "hought signature") {
+		if !errors.As(err, &refused) || refused.Code != http.StatusBadRequest || refused.Status != "INVALID_ARGUMENT" ||
+			!strings.Contains(refused.Message, "hought signature") {
 			t.Errorf("streams %t: %v", streams, err)
 		}
 	}
@@ -165,7 +169,8 @@ func TestGeminiSides(t *testing.T) {
 		names = append(names, m.Name)
 	}
 	first, err := f.client.Models.List(t.Context(), &genai.ListModelsConfig{PageSize: 3})
-	if err != nil || len(first.Items) != 3 || first.NextPageToken == "" || !slices.Contains(names, "models/"+geminiModel) {
+	if err != nil || len(first.Items) != 3 || first.NextPageToken == "" ||
+		!slices.Contains(names, "models/"+geminiModel) {
 		t.Errorf("%+v, %v, %q", first, err, names)
 	}
 	second, err := first.Next(t.Context())
@@ -177,7 +182,8 @@ func TestGeminiSides(t *testing.T) {
 		t.Errorf("%+v, %v", one, err)
 	}
 	var missing genai.APIError
-	if _, err = f.client.Models.Get(t.Context(), "gemini-0", nil); !errors.As(err, &missing) || missing.Status != "NOT_FOUND" {
+	if _, err = f.client.Models.Get(t.Context(), "gemini-0", nil); !errors.As(err, &missing) ||
+		missing.Status != "NOT_FOUND" {
 		t.Error(err)
 	}
 }
@@ -192,10 +198,12 @@ func TestGeminiRetry(t *testing.T) {
 // TestGeminiRateLimit holds that the SDK gives what a refusal says of the time to
 // wait.
 func TestGeminiRateLimit(t *testing.T) {
-	f := newFlash(t, simulate(t, simulator.ListenConfig{Plain: true}, "    refuse: {kind: rate_limit, retry: seconds, times: 9}\n"), false)
+	f := newFlash(t, simulate(t, simulator.ListenConfig{Plain: true},
+		"    refuse: {kind: rate_limit, retry: seconds, times: 9}\n"), false)
 	_, err := f.client.Models.GenerateContent(t.Context(), geminiModel, genai.Text("Call the tools."), withoutRetries())
 	var refused genai.APIError
-	if !errors.As(err, &refused) || refused.Code != http.StatusTooManyRequests || refused.Status != "RESOURCE_EXHAUSTED" || len(refused.Details) < 2 ||
+	if !errors.As(err, &refused) || refused.Code != http.StatusTooManyRequests ||
+		refused.Status != "RESOURCE_EXHAUSTED" || len(refused.Details) < 2 ||
 		refused.Details[1]["retryDelay"] != "1s" {
 		t.Errorf("%v %+v", err, refused.Details)
 	}
@@ -209,7 +217,8 @@ func withoutRetries() *genai.GenerateContentConfig {
 
 // TestGeminiFailure holds that an error in a stream is the SDK's typed error.
 func TestGeminiFailure(t *testing.T) {
-	f := newFlash(t, simulate(t, simulator.ListenConfig{Plain: true}, "    error: {kind: overloaded, after: 2}\n"), true)
+	f := newFlash(t, simulate(t, simulator.ListenConfig{Plain: true}, "    error: {kind: overloaded, after: 2}\n"),
+		true)
 	f.prompt("Call the tools.")
 	_, err := f.ask()
 	var failed genai.APIError

@@ -164,8 +164,9 @@ func (w *link) client() *http.Client { return &http.Client{Transport: w} }
 
 // ownAddresses are where SDKs send what no simulator's address is set for.
 var ownAddresses = map[string]string{
-	"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com", "gemini": "https://generativelanguage.googleapis.com",
-	"chat": "https://api.deepseek.com",
+	"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com",
+	"gemini": "https://generativelanguage.googleapis.com",
+	"chat":   "https://api.deepseek.com",
 }
 
 // address is where a provider answers.

@@ -28,8 +28,9 @@ func OpenAI(body []byte) ([]Block, error) {
 // FinalOpenAI is the SDK's read loop up to the terminal response; the
 // benchmark times it.
 func FinalOpenAI(body []byte) (responses.Response, error) {
-	s := ssestream.NewStream[responses.ResponseStreamEventUnion](ssestream.NewDecoder(response(body)), nil) //nolint:bodyclose // Close of the stream does
-	defer func() { _ = s.Close() }()                                                                        // the body is in memory
+	s := ssestream.NewStream[responses.ResponseStreamEventUnion](ssestream.NewDecoder(response(body)),
+		nil) //nolint:bodyclose // Close of the stream does
+	defer func() { _ = s.Close() }() // the body is in memory
 	var final responses.Response
 	found := false
 	for s.Next() {
@@ -58,7 +59,8 @@ func openaiBlock(item *responses.ResponseOutputItemUnion) Block {
 		}
 		return Block{Kind: "reasoning", Text: strings.Join(parts, "\n")}
 	case "function_call":
-		return Block{Kind: "tool_use", ID: item.CallID, Name: item.Name, Args: canonical([]byte(item.Arguments.OfString))}
+		return Block{Kind: "tool_use", ID: item.CallID, Name: item.Name,
+			Args: canonical([]byte(item.Arguments.OfString))}
 	}
 	return Block{Kind: item.Type}
 }

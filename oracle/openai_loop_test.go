@@ -38,14 +38,17 @@ func newGPT(t *testing.T, w *link, streams, stored bool) *gpt {
 	text := map[string]any{"text": map[string]any{"type": "string"}}
 	g := &gpt{
 		t: t, streams: streams, stored: stored,
-		client: openai.NewClient(option.WithBaseURL(w.address("openai")+"/v1"), option.WithAPIKey("made-up"), option.WithHTTPClient(w.client())),
+		client: openai.NewClient(option.WithBaseURL(w.address("openai")+"/v1"), option.WithAPIKey("made-up"),
+			option.WithHTTPClient(w.client())),
 		params: responses.ResponseNewParams{
 			Model: "gpt-5.5", Instructions: openai.String("Use the tools."), Store: openai.Bool(stored),
 			Reasoning: shared.ReasoningParam{Effort: shared.ReasoningEffortHigh, Summary: shared.ReasoningSummaryAuto},
 			Tools: []responses.ToolUnionParam{
 				responses.ToolParamOfFunction("conform_echo", map[string]any{
-					"type": "object", "properties": text, "required": []string{"text"}, "additionalProperties": false}, true),
-				responses.ToolParamOfFunction("conform_noargs", map[string]any{"type": "object", "properties": map[string]any{}}, false),
+					"type": "object", "properties": text, "required": []string{"text"}, "additionalProperties": false},
+					true),
+				responses.ToolParamOfFunction("conform_noargs",
+					map[string]any{"type": "object", "properties": map[string]any{}}, false),
 			},
 		},
 	}
@@ -206,7 +209,8 @@ func TestOpenAIRefusal(t *testing.T) {
 		err := altered(t, newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), streams, false))
 		var refused *openai.Error
 		if !errors.As(err, &refused) || refused.StatusCode != http.StatusBadRequest ||
-			refused.Code != "invalid_encrypted_content" || refused.Type != "invalid_request_error" || refused.Message == "" {
+			refused.Code != "invalid_encrypted_content" || refused.Type != "invalid_request_error" ||
+			refused.Message == "" {
 			t.Errorf("streams %t: %v", streams, err)
 		}
 	}
@@ -219,7 +223,8 @@ func TestOpenAIUnknownParameter(t *testing.T) {
 	g.params.SetExtraFields(map[string]any{"novelty": 1})
 	_, err := g.ask()
 	var refused *openai.Error
-	if !errors.As(err, &refused) || refused.Param != "novelty" || refused.Code != "unknown_parameter" || refused.Message != "Unknown parameter: 'novelty'." {
+	if !errors.As(err, &refused) || refused.Param != "novelty" || refused.Code != "unknown_parameter" ||
+		refused.Message != "Unknown parameter: 'novelty'." {
 		t.Errorf("%v %+v", err, refused)
 	}
 }
@@ -242,7 +247,8 @@ func TestOpenAIStored(t *testing.T) {
 	if _, err := g.final(all.GetStreaming(t.Context(), made.ID, responses.ResponseGetParams{})); !errors.Is(err, errNoFinal) {
 		t.Errorf("GetStreaming streams by itself: %v", err)
 	}
-	resumed, err := g.final(all.GetStreaming(t.Context(), made.ID, responses.ResponseGetParams{StartingAfter: openai.Int(5)}, option.WithQuery("stream", "true")))
+	resumed, err := g.final(all.GetStreaming(t.Context(), made.ID,
+		responses.ResponseGetParams{StartingAfter: openai.Int(5)}, option.WithQuery("stream", "true")))
 	if err != nil || resumed.ID != made.ID {
 		t.Errorf("%+v, %v", resumed, err)
 	}
@@ -256,13 +262,15 @@ func TestOpenAIStored(t *testing.T) {
 		t.Errorf("%q, %v", seen, items.Err())
 	}
 	var refused *openai.Error
-	if _, err = all.Cancel(t.Context(), made.ID); !errors.As(err, &refused) || refused.StatusCode != http.StatusBadRequest {
+	if _, err = all.Cancel(t.Context(), made.ID); !errors.As(err, &refused) ||
+		refused.StatusCode != http.StatusBadRequest {
 		t.Error(err)
 	}
 	if err = all.Delete(t.Context(), made.ID); err != nil {
 		t.Error(err)
 	}
-	if _, err = all.Get(t.Context(), made.ID, responses.ResponseGetParams{}); !errors.As(err, &refused) || refused.StatusCode != http.StatusNotFound {
+	if _, err = all.Get(t.Context(), made.ID, responses.ResponseGetParams{}); !errors.As(err, &refused) ||
+		refused.StatusCode != http.StatusNotFound {
 		t.Error(err)
 	}
 	g.outline.report(t, unlikeOpenAI...)
@@ -299,8 +307,9 @@ func TestOpenAIBackground(t *testing.T) {
 func TestOpenAISides(t *testing.T) {
 	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), false, false)
 	count, err := g.client.Responses.InputTokens.Count(t.Context(), responses.InputTokenCountParams{
-		Model: openai.String("gpt-5.5"), Instructions: g.params.Instructions, Tools: g.params.Tools, Reasoning: g.params.Reasoning,
-		Input: responses.InputTokenCountParamsInputUnion{OfString: openai.String("Call the tools.")},
+		Model: openai.String("gpt-5.5"), Instructions: g.params.Instructions, Tools: g.params.Tools,
+		Reasoning: g.params.Reasoning,
+		Input:     responses.InputTokenCountParamsInputUnion{OfString: openai.String("Call the tools.")},
 	})
 	if err != nil || count.InputTokens < 10 {
 		t.Errorf("%+v, %v", count, err)
@@ -320,7 +329,8 @@ func TestOpenAISides(t *testing.T) {
 		t.Errorf("%+v, %v", one, err)
 	}
 	var missing *openai.Error
-	if _, err = g.client.Models.Get(t.Context(), "gpt-0"); !errors.As(err, &missing) || missing.Code != "model_not_found" || missing.Param != "model" {
+	if _, err = g.client.Models.Get(t.Context(), "gpt-0"); !errors.As(err, &missing) ||
+		missing.Code != "model_not_found" || missing.Param != "model" {
 		t.Error(err)
 	}
 	g.outline.report(t, unlikeOpenAI...)
@@ -335,7 +345,8 @@ func TestOpenAIRetry(t *testing.T) {
 
 // TestOpenAIFailure holds that an error in a stream is the SDK's error.
 func TestOpenAIFailure(t *testing.T) {
-	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, "    error: {kind: server, after: 4}\n"), true, false)
+	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, "    error: {kind: server, after: 4}\n"),
+		true, false)
 	g.prompt("Call the tools.")
 	_, err := g.ask()
 	var failed *ssestream.StreamError
@@ -347,7 +358,8 @@ func TestOpenAIFailure(t *testing.T) {
 
 // TestOpenAIGrease holds that unknown content does not disturb the SDK.
 func TestOpenAIGrease(t *testing.T) {
-	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, "    grease: [unknown_event, unknown_field]\n"), true, false)
+	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, "    grease: [unknown_event, unknown_field]\n"),
+		true, false)
 	greased(t, g, &g.outline)
 }
 
@@ -359,7 +371,8 @@ func TestOpenAICompacted(t *testing.T) {
 		Model: "gpt-5.5", Instructions: openai.String("Use the tools."),
 		Input: responses.ResponseCompactParamsInputUnion{OfString: openai.String("Call the tools.")},
 	})
-	if err != nil || window.Object != "response.compaction" || len(window.Output) != 2 || window.Output[1].Type != "compaction" || window.Usage.InputTokens == 0 {
+	if err != nil || window.Object != "response.compaction" || len(window.Output) != 2 ||
+		window.Output[1].Type != "compaction" || window.Usage.InputTokens == 0 {
 		t.Fatalf("%+v, %v", window, err)
 	}
 	g.outline.see("compacted", window)

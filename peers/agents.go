@@ -25,7 +25,8 @@ const (
 
 // models are question for by all agents alike.
 var models = []specs.Target{
-	{Provider: "anthropic", Model: "claude-opus-4-6"}, {Provider: "openai", Model: "gpt-5.2"}, {Provider: "gemini", Model: "gemini-3-flash-preview"},
+	{Provider: "anthropic", Model: "claude-opus-4-6"}, {Provider: "openai", Model: "gpt-5.2"},
+	{Provider: "gemini", Model: "gemini-3-flash-preview"},
 }
 
 func modelOf(provider string) string {
@@ -42,7 +43,8 @@ func talk(call specs.Block) *specs.Scenario {
 			call.Fill = fmt.Sprintf("heron-%d", n+1)
 		}
 		s.Turns = append(s.Turns, specs.Turn{Emit: []specs.Block{
-			{Kind: specs.KindThinking, Parts: []string{fmt.Sprintf("I echo heron number %d and look at what comes back.", n+1)}},
+			{Kind: specs.KindThinking,
+				Parts: []string{fmt.Sprintf("I echo heron number %d and look at what comes back.", n+1)}},
 			{Kind: specs.KindText, Text: fmt.Sprintf("Heron %d.", n+1)}, call,
 		}})
 	}
@@ -82,12 +84,14 @@ func agentsTables(ctx context.Context, o options, work string) error {
 			return err
 		}
 	}
-	started, err := takeTurns(ctx, o.rounds*5, agents, func(ctx context.Context, a *agent) (figures, error) { return a.start(ctx) })
+	started, err := takeTurns(ctx, o.rounds*5, agents,
+		func(ctx context.Context, a *agent) (figures, error) { return a.start(ctx) })
 	if err != nil {
 		return err
 	}
 	startTable(agents, started)
-	talked, err := takeTurns(ctx, o.rounds, agents, func(ctx context.Context, a *agent) (figures, error) { return a.run(ctx) })
+	talked, err := takeTurns(ctx, o.rounds, agents,
+		func(ctx context.Context, a *agent) (figures, error) { return a.run(ctx) })
 	if err != nil {
 		return err
 	}

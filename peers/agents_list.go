@@ -94,7 +94,8 @@ func rkat(o options, provider string) *agent {
 		env: func(_ *agent, url string) []string {
 			return []string{
 				"ANTHROPIC_API_KEY=" + key, "OPENAI_API_KEY=" + key, "GEMINI_API_KEY=" + key,
-				"ANTHROPIC_BASE_URL=" + url + "/anthropic", "OPENAI_BASE_URL=" + url + "/openai/v1", "GOOGLE_GEMINI_BASE_URL=" + url + "/gemini",
+				"ANTHROPIC_BASE_URL=" + url + "/anthropic", "OPENAI_BASE_URL=" + url + "/openai/v1",
+				"GOOGLE_GEMINI_BASE_URL=" + url + "/gemini",
 			}
 		},
 		files: func(*agent, string) map[string]string {
@@ -111,7 +112,8 @@ func claudeCode() *agent {
 		name: "claude-code", vendor: "anthropic", program: "claude", call: echo, note: "strict",
 		env: func(a *agent, url string) []string {
 			return []string{
-				"ANTHROPIC_API_KEY=" + key, "ANTHROPIC_BASE_URL=" + url + "/anthropic", "CLAUDE_CONFIG_DIR=" + filepath.Join(a.dir, "config"),
+				"ANTHROPIC_API_KEY=" + key, "ANTHROPIC_BASE_URL=" + url + "/anthropic",
+				"CLAUDE_CONFIG_DIR=" + filepath.Join(a.dir, "config"),
 				"DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 			}
 		},
@@ -119,7 +121,8 @@ func claudeCode() *agent {
 			return map[string]string{"mcp.json": text(object{"mcpServers": mcpServers("bench", nil)})}
 		},
 		args: func(a *agent) []string {
-			return []string{"--print", question, "--model", modelOf("anthropic"), "--mcp-config", filepath.Join(a.dir, "mcp.json"),
+			return []string{"--print", question, "--model", modelOf("anthropic"), "--mcp-config",
+				filepath.Join(a.dir, "mcp.json"),
 				"--strict-mcp-config", "--allowedTools", "mcp__bench__conform_echo"}
 		},
 	}
@@ -139,9 +142,11 @@ const piTool = `export default function (pi: any) {
 
 func pi() *agent {
 	return &agent{
-		name: "pi", vendor: "anthropic", program: "pi", call: echo, note: "strict; the tool in its own process, it has no MCP",
+		name: "pi", vendor: "anthropic", program: "pi", call: echo,
+		note: "strict; the tool in its own process, it has no MCP",
 		env: func(a *agent, _ string) []string {
-			return []string{"ANTHROPIC_API_KEY=" + key, "PI_OFFLINE=1", "PI_CODING_AGENT_DIR=" + filepath.Join(a.dir, "pi")}
+			return []string{"ANTHROPIC_API_KEY=" + key, "PI_OFFLINE=1",
+				"PI_CODING_AGENT_DIR=" + filepath.Join(a.dir, "pi")}
 		},
 		files: func(_ *agent, url string) map[string]string {
 			return map[string]string{
@@ -150,7 +155,8 @@ func pi() *agent {
 			}
 		},
 		args: func(a *agent) []string {
-			return []string{"--print", "--provider", "anthropic", "--model", modelOf("anthropic"), "--thinking", "medium",
+			return []string{"--print", "--provider", "anthropic", "--model", modelOf("anthropic"),
+				"--thinking", "medium",
 				"--no-builtin-tools", "--extension", filepath.Join(a.dir, "echo.ts"), question}
 		},
 	}
@@ -167,8 +173,10 @@ func opencode() *agent {
 			model := "anthropic/" + modelOf("anthropic")
 			return map[string]string{"project/opencode.json": text(object{
 				"autoupdate": false, "share": "disabled", "model": model, "small_model": model,
-				"provider": object{"anthropic": object{"options": object{"baseURL": url + "/anthropic/v1", "apiKey": key}}},
-				"mcp":      object{"bench": object{"type": "local", "command": append([]string{exe}, args...), "enabled": true}},
+				"provider": object{"anthropic": object{"options": object{"baseURL": url + "/anthropic/v1",
+					"apiKey": key}}},
+				"mcp": object{"bench": object{"type": "local", "command": append([]string{exe}, args...),
+					"enabled": true}},
 			})}
 		},
 		args: func(*agent) []string { return []string{"run", question} },

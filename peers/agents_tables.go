@@ -11,7 +11,8 @@ import (
 
 // takeTurns measures every agent once a round. One that fails is out of it and
 // says why.
-func takeTurns(ctx context.Context, rounds int, all []*agent, measure func(context.Context, *agent) (figures, error)) (map[*agent][]figures, error) {
+func takeTurns(ctx context.Context, rounds int, all []*agent,
+	measure func(context.Context, *agent) (figures, error)) (map[*agent][]figures, error) {
 	taken := map[*agent][]figures{}
 	out := map[*agent]bool{}
 	for round := range rounds {
@@ -104,7 +105,8 @@ func startTable(all []*agent, taken map[*agent][]figures) {
 }
 
 func talkTable(all []*agent, taken map[*agent][]figures) {
-	head(fmt.Sprintf("a run of %d turns with %d calls of a tool", loops+1, loops), "", "wall, ms", "CPU, ms", "memory, MiB", "× rkat wall", "CPU", "memory", "requests", "")
+	head(fmt.Sprintf("a run of %d turns with %d calls of a tool", loops+1, loops), "", "wall, ms", "CPU, ms",
+		"memory, MiB", "× rkat wall", "CPU", "memory", "requests", "")
 	for _, a := range all {
 		if taken[a] == nil {
 			continue

@@ -19,7 +19,8 @@ func TestToolServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	for i, want := range []string{`"protocolVersion":"2025-06-18"`, `"id":"x","jsonrpc":"2.0","result":{"content":[{"text":"heron"`, `"code":-32601`} {
+	for i, want := range []string{`"protocolVersion":"2025-06-18"`,
+		`"id":"x","jsonrpc":"2.0","result":{"content":[{"text":"heron"`, `"code":-32601`} {
 		if len(lines) != 3 || !strings.Contains(lines[i], want) {
 			t.Errorf("%d lines, want %s in %q", len(lines), want, lines)
 		}
@@ -36,13 +37,16 @@ func TestScripts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := `{"model":"claude-opus-4-6","max_tokens":4096,"messages":[{"role":"user","content":"` + question + `"}],"tools":[{"name":"` + names[i] +
+		body := `{"model":"claude-opus-4-6","max_tokens":4096,"messages":[{"role":"user","content":"` + question +
+			`"}],"tools":[{"name":"` + names[i] +
 			`","input_schema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}]}`
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/anthropic/v1/messages", strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/anthropic/v1/messages",
+			strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header = http.Header{"X-Api-Key": {key}, "Anthropic-Version": {"2023-06-01"}, "Content-Type": {"application/json"}}
+		req.Header = http.Header{"X-Api-Key": {key}, "Anthropic-Version": {"2023-06-01"},
+			"Content-Type": {"application/json"}}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
@@ -69,13 +73,15 @@ func TestMeasure(t *testing.T) {
 	if f.mib < 64 || f.mib > 200 || f.cpu <= 0 || f.wall < 200*time.Millisecond || f.wall > time.Minute {
 		t.Errorf("%+v", f)
 	}
-	if _, out, err := measure(t.Context(), exec.Command("sh", "-c", "echo no >&2; exit 3")); err == nil || out != "no\n" {
+	if _, out, err := measure(t.Context(), exec.Command("sh", "-c", "echo no >&2; exit 3")); err == nil ||
+		out != "no\n" {
 		t.Errorf("%v, %q", err, out)
 	}
 }
 
 func TestBest(t *testing.T) {
-	f := best([]figures{{3 * time.Second, 1 * time.Second, 10}, {2 * time.Second, 2 * time.Second, 30}, {9 * time.Second, 9 * time.Second, 20}})
+	f := best([]figures{{3 * time.Second, 1 * time.Second, 10}, {2 * time.Second, 2 * time.Second, 30},
+		{9 * time.Second, 9 * time.Second, 20}})
 	if f.wall != 2*time.Second || f.cpu != time.Second || f.mib != 20 {
 		t.Errorf("%+v", f)
 	}

@@ -157,7 +157,8 @@ func fresh() int { return int(asked.Add(1)) + 1<<20 }
 // rate sends requests from that many clients for a time, at most that many where
 // most is not 0, and returns how many were answered a second, the milliseconds
 // to their first bytes and how many failed.
-func (w way) rate(ctx context.Context, at int, lasting time.Duration, most int, ask asking) (perSecond float64, first []float64, failed int, cause error) {
+func (w way) rate(ctx context.Context, at int, lasting time.Duration, most int, ask asking) (perSecond float64,
+	first []float64, failed int, cause error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	next, done := 0, 0

@@ -56,9 +56,10 @@ var libraries = []struct {
 		if replays {
 			mode = vcr4.ModeReplayOnly
 		}
-		return vcr4.New(path, vcr4.WithMode(mode), vcr4.WithSkipRequestLatency(true), vcr4.WithMatcher(func(r *http.Request, i cassette4.Request) bool {
-			return r.Method == i.Method && r.URL.String() == i.URL && sameBody(r, i.Body)
-		}))
+		return vcr4.New(path, vcr4.WithMode(mode), vcr4.WithSkipRequestLatency(true),
+			vcr4.WithMatcher(func(r *http.Request, i cassette4.Request) bool {
+				return r.Method == i.Method && r.URL.String() == i.URL && sameBody(r, i.Body)
+			}))
 	}},
 }
 

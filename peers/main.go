@@ -49,7 +49,8 @@ func run(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet("peers", flag.ContinueOnError)
 	set.StringVar(&o.recorder, "recorder", "", "the recorder's `binary`")
 	set.StringVar(&o.rkat, "rkat", "", "the agent's `binary`, for -tables agents")
-	set.StringVar(&o.tools, "tools", "", "the `folder` with the node_modules of the peers from npm; without it they are left out")
+	set.StringVar(&o.tools, "tools", "",
+		"the `folder` with the node_modules of the peers from npm; without it they are left out")
 	set.StringVar(&o.only, "only", "", "comma-separated `names` of the subjects to run")
 	set.StringVar(&o.tables, "tables", "streams,short,long,replay", "comma-separated tables to make; or agents, alone")
 	set.IntVar(&o.rounds, "rounds", 3, "how often each figure is taken; the median is shown")

@@ -13,7 +13,8 @@ import (
 
 func TestArrivalsTakeWholeEventsOnly(t *testing.T) {
 	sent := time.Unix(1, 5000)
-	text := opening + event(fmt.Sprintf("@%d", int64(1_000_000_000_000_005_000))) + event(fmt.Sprintf("@%d", int64(1_000_000_000_000_005_000)))
+	text := opening + event(fmt.Sprintf("@%d", int64(1_000_000_000_000_005_000))) + event(fmt.Sprintf("@%d",
+		int64(1_000_000_000_000_005_000)))
 	cut := len(text) - 3
 	pending, delays := arrivals([]byte(text[:cut]), sent, nil)
 	if len(delays) != 1 {
@@ -67,7 +68,8 @@ func TestPlayersAnswerAlike(t *testing.T) {
 	if err := errors.Join(writeOurs(ours, 3), writeV4(v4, 3)); err != nil {
 		t.Fatal(err)
 	}
-	for name, path := range map[string]string{"bare": "", "replay-recorder": ours, "replay-go-vcr-v2": ours, "replay-go-vcr-v4": v4} {
+	for name, path := range map[string]string{"bare": "", "replay-recorder": ours, "replay-go-vcr-v2": ours,
+		"replay-go-vcr-v4": v4} {
 		h, err := player(name, path)
 		if err != nil {
 			t.Fatal(err)

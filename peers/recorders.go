@@ -17,7 +17,8 @@ func recorders(o options, up *upstream, work string) []subject {
 		{name: "direct", note: "no proxy, TLS", direct: reach("", up.secure.URL)},
 		self("goproxy", "MITM, ECDSA CA and store; keeps nothing", up.secure.URL, work),
 		self("goproxy-tee", "the same, bodies copied in memory", up.secure.URL, work),
-		self("goproxy-write", "the same, what the recorder writes is appended to a file before a reply ends", up.secure.URL, work),
+		self("goproxy-write", "the same, what the recorder writes is appended to a file before a reply ends",
+			up.secure.URL, work),
 		ours(o, up, work),
 		self("go-vcr-v2", "in a reverse proxy, plain HTTP to the client", up.secure.URL, work),
 		self("go-vcr-v4", "in a reverse proxy, plain HTTP to the client", up.secure.URL, work),
@@ -50,20 +51,22 @@ func self(name, note, upstream, work string) subject {
 
 // ours is the recorder as its users run it: redaction, gate and disk included.
 func ours(o options, up *upstream, work string) subject {
-	return subject{name: "recorder", note: "MITM; saves, redacts and checks", command: func(port int) (*exec.Cmd, way, error) {
-		trust := filepath.Join(work, "upstream.pem")
-		if err := os.WriteFile(trust, up.cert, 0o600); err != nil {
-			return nil, way{}, err
-		}
-		dir, err := os.MkdirTemp(work, "recorder-*")
-		if err != nil {
-			return nil, way{}, err
-		}
-		cmd := exec.Command(o.recorder, "record", "--cassette", filepath.Join(dir, "x.yaml"),
-			"--listen", "127.0.0.1:"+strconv.Itoa(port), "--upstream", "anthropic="+up.secure.URL, "--upstream-ca", trust)
-		cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
-		return cmd, reach(local(port), "https://api.anthropic.com"), nil
-	}}
+	return subject{name: "recorder", note: "MITM; saves, redacts and checks",
+		command: func(port int) (*exec.Cmd, way, error) {
+			trust := filepath.Join(work, "upstream.pem")
+			if err := os.WriteFile(trust, up.cert, 0o600); err != nil {
+				return nil, way{}, err
+			}
+			dir, err := os.MkdirTemp(work, "recorder-*")
+			if err != nil {
+				return nil, way{}, err
+			}
+			cmd := exec.Command(o.recorder, "record", "--cassette", filepath.Join(dir, "x.yaml"),
+				"--listen", "127.0.0.1:"+strconv.Itoa(port), "--upstream", "anthropic="+up.secure.URL,
+				"--upstream-ca", trust)
+			cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+			return cmd, reach(local(port), "https://api.anthropic.com"), nil
+		}}
 }
 
 // mitmproxy twice: as it comes, and told to stream, which makes it forget the
@@ -87,7 +90,8 @@ func mitmproxy(up *upstream, work string) []subject {
 	}
 	return []subject{
 		{name: "mitmproxy", note: "MITM, -w; holds replies back", command: start()},
-		{name: "mitmproxy-stream", note: "MITM, streaming; records no bodies", command: start("--set", "stream_large_bodies=1")},
+		{name: "mitmproxy-stream", note: "MITM, streaming; records no bodies",
+			command: start("--set", "stream_large_bodies=1")},
 	}
 }
 
@@ -104,20 +108,23 @@ func fromNPM(o options, up *upstream, work string) []subject {
 			if err != nil {
 				return nil, way{}, err
 			}
-			return exec.Command("node", filepath.Join(modules, ".bin", "llmock"), "-p", strconv.Itoa(port), "-f", dir, "--record",
-				"--provider-anthropic", up.plain.URL, "--log-level", "silent", "--journal-max", "10"), reach("", local(port)), nil
+			return exec.Command("node", filepath.Join(modules, ".bin", "llmock"), "-p", strconv.Itoa(port), "-f", dir,
+					"--record",
+					"--provider-anthropic", up.plain.URL, "--log-level", "silent", "--journal-max", "10"),
+				reach("", local(port)), nil
 		}},
-		{name: "polly", note: "in a Node server, plain HTTP on both sides", command: func(port int) (*exec.Cmd, way, error) {
-			script := filepath.Join(o.tools, "polly.cjs")
-			if err := os.WriteFile(script, polly, 0o600); err != nil {
-				return nil, way{}, err
-			}
-			dir, err := os.MkdirTemp(work, "polly-*")
-			if err != nil {
-				return nil, way{}, err
-			}
-			return exec.Command("node", script, strconv.Itoa(port), up.plain.URL, dir), reach("", local(port)), nil
-		}},
+		{name: "polly", note: "in a Node server, plain HTTP on both sides",
+			command: func(port int) (*exec.Cmd, way, error) {
+				script := filepath.Join(o.tools, "polly.cjs")
+				if err := os.WriteFile(script, polly, 0o600); err != nil {
+					return nil, way{}, err
+				}
+				dir, err := os.MkdirTemp(work, "polly-*")
+				if err != nil {
+					return nil, way{}, err
+				}
+				return exec.Command("node", script, strconv.Itoa(port), up.plain.URL, dir), reach("", local(port)), nil
+			}},
 	}, wiremock(jar, up, work)...)
 }
 
@@ -127,12 +134,14 @@ func wiremock(jar []string, up *upstream, work string) []subject {
 		fmt.Fprintln(os.Stderr, "peers: wiremock: not installed, left out; it needs java and npm i wiremock")
 		return nil
 	}
-	return []subject{{name: "wiremock", note: "plain HTTP on both sides", command: func(port int) (*exec.Cmd, way, error) {
-		dir, err := os.MkdirTemp(work, "wiremock-*")
-		if err != nil {
-			return nil, way{}, err
-		}
-		return exec.Command(java, "-jar", jar[0], "--port", strconv.Itoa(port), "--proxy-all", up.plain.URL,
-			"--record-mappings", "--root-dir", dir, "--disable-banner", "--container-threads", "400"), reach("", local(port)), nil
-	}}}
+	return []subject{{name: "wiremock", note: "plain HTTP on both sides",
+		command: func(port int) (*exec.Cmd, way, error) {
+			dir, err := os.MkdirTemp(work, "wiremock-*")
+			if err != nil {
+				return nil, way{}, err
+			}
+			return exec.Command(java, "-jar", jar[0], "--port", strconv.Itoa(port), "--proxy-all", up.plain.URL,
+					"--record-mappings", "--root-dir", dir, "--disable-banner", "--container-threads", "400"),
+				reach("", local(port)), nil
+		}}}
 }

@@ -83,7 +83,8 @@ func replayOurs(path string) (http.Handler, error) {
 		if p := generations[generation]; p != nil {
 			return p, nil
 		}
-		p, err := replay.New(replay.Config{Cassette: tape, Redactor: redact.New([]byte("a key of the benchmark, 32 bytes"))})
+		p, err := replay.New(replay.Config{Cassette: tape,
+			Redactor: redact.New([]byte("a key of the benchmark, 32 bytes"))})
 		generations[generation] = p
 		return p, err
 	}
@@ -156,7 +157,8 @@ func replayV2(path string) (http.Handler, error) {
 }
 
 func replayV4(path string) (http.Handler, error) {
-	r, err := vcr4.New(strings.TrimSuffix(path, ".yaml"), vcr4.WithMode(vcr4.ModeReplayOnly), vcr4.WithSkipRequestLatency(true),
+	r, err := vcr4.New(strings.TrimSuffix(path, ".yaml"), vcr4.WithMode(vcr4.ModeReplayOnly),
+		vcr4.WithSkipRequestLatency(true),
 		vcr4.WithReplayableInteractions(true), vcr4.WithMatcher(func(r *http.Request, i cassette4.Request) bool {
 			return r.Method == i.Method && r.URL.String() == i.URL && sameBody(r, i.Body)
 		}))
@@ -186,12 +188,14 @@ func replayTable(ctx context.Context, o options, work string) error {
 			return err
 		}
 	}
-	head("Replay, without waiting", "", "interactions", "first reply after start, ms", "memory, MiB", "1 client, req/s", "first byte p50 / p99, ms", "32 clients, req/s", "× bare", "CPU of it at 32, µs a request", "× bare")
+	head("Replay, without waiting", "", "interactions", "first reply after start, ms", "memory, MiB", "1 client, req/s",
+		"first byte p50 / p99, ms", "32 clients, req/s", "× bare", "CPU of it at 32, µs a request", "× bare")
 	for _, s := range named {
 		for _, n := range sizes {
 			t := all[n][s.name]
 			row(s.name, fmt.Sprint(n), t.show("%.0f", "start"), t.show("%.0f", "memory"), t.show("%.0f", "rate-1"),
-				t.show("%.2f", "first50")+" / "+t.show("%.2f", "first99"), t.show("%.0f", "rate-32"), t.ratio(all[n]["bare"], "rate-32"),
+				t.show("%.2f", "first50")+" / "+t.show("%.2f", "first99"), t.show("%.0f", "rate-32"),
+				t.ratio(all[n]["bare"], "rate-32"),
 				t.show("%.0f", "cpu-32"), t.ratio(all[n]["bare"], "cpu-32"))
 		}
 	}
@@ -240,7 +244,8 @@ func players(o options, dir string, n int) ([]subject, error) {
 	all := []subject{
 		replaying("bare", "bare", "a handler that sends the stream and does nothing else", ""),
 		replaying("recorder", "replay-recorder", "exact matching", ours),
-		replaying("go-vcr-v2", "replay-go-vcr-v2", "plays our file as it is, each reply in one write; matches bodies as its README does", ours),
+		replaying("go-vcr-v2", "replay-go-vcr-v2",
+			"plays our file as it is, each reply in one write; matches bodies as its README does", ours),
 		replaying("go-vcr-v4", "replay-go-vcr-v4", "each reply in one write; matches bodies as its README does", v4),
 	}
 	if o.tools == "" {
@@ -250,10 +255,13 @@ func players(o options, dir string, n int) ([]subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(all, subject{name: "aimock", note: "makes a stream of its own from recorded text", command: func(port int) (*exec.Cmd, way, error) {
-		return exec.Command("node", filepath.Join(o.tools, "node_modules", ".bin", "llmock"), "-p", strconv.Itoa(port), "-f", fixtures,
-			"--log-level", "silent", "--journal-max", "10"), reach("", local(port)), nil
-	}}), nil
+	return append(all, subject{name: "aimock", note: "makes a stream of its own from recorded text",
+		command: func(port int) (*exec.Cmd, way, error) {
+			return exec.Command("node", filepath.Join(o.tools, "node_modules", ".bin", "llmock"), "-p",
+				strconv.Itoa(port),
+				"-f", fixtures,
+				"--log-level", "silent", "--journal-max", "10"), reach("", local(port)), nil
+		}}), nil
 }
 
 func replaying(name, served, note, path string) subject {
@@ -266,15 +274,18 @@ func replaying(name, served, note, path string) subject {
 // writeOurs writes a cassette through the library: no server could answer 10,000
 // requests in the time a benchmark has.
 func writeOurs(path string, n int) error {
-	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic, Tool: "peers", Created: "2026-01-01T00:00:00Z"}, cassette.CreateOptions{})
+	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic, Tool: "peers",
+		Created: "2026-01-01T00:00:00Z"}, cassette.CreateOptions{})
 	if err != nil {
 		return err
 	}
 	for i := range n {
 		in := cassette.Interaction{
-			Request:  cassette.Request{Method: http.MethodPost, URL: target, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(prompt(i))},
-			Response: cassette.Response{Status: http.StatusOK, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte(reply)},
-			End:      cassette.EndEOF,
+			Request: cassette.Request{Method: http.MethodPost, URL: target, Proto: "HTTP/1.1",
+				Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(prompt(i))},
+			Response: cassette.Response{Status: http.StatusOK, Proto: "HTTP/1.1",
+				Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte(reply)},
+			End: cassette.EndEOF,
 		}
 		events := strings.SplitAfter(reply, "\n\n")
 		for i, e := range events[:len(events)-1] {
@@ -292,8 +303,10 @@ func writeV4(path string, n int) error {
 	c.MarshalFunc = yaml.Marshal
 	for i := range n {
 		c.AddInteraction(&cassette4.Interaction{
-			Request:  cassette4.Request{Method: http.MethodPost, URL: target, Body: prompt(i), ContentLength: int64(len(prompt(i)))},
-			Response: cassette4.Response{Code: http.StatusOK, Status: "200 OK", Headers: http.Header{"Content-Type": {"text/event-stream"}}, Body: reply, ContentLength: -1},
+			Request: cassette4.Request{Method: http.MethodPost, URL: target, Body: prompt(i),
+				ContentLength: int64(len(prompt(i)))},
+			Response: cassette4.Response{Code: http.StatusOK, Status: "200 OK",
+				Headers: http.Header{"Content-Type": {"text/event-stream"}}, Body: reply, ContentLength: -1},
 		})
 	}
 	return c.Save()
@@ -306,7 +319,8 @@ func writeFixtures(dir string, n int) (string, error) {
 	}
 	all := make([]fixture, n)
 	for i := range all {
-		all[i] = fixture{map[string]string{"userMessage": fmt.Sprintf("prompt-%d ", i)}, map[string]string{"content": strings.Repeat("r", 80*eventsOfReply)}}
+		all[i] = fixture{map[string]string{"userMessage": fmt.Sprintf("prompt-%d ", i)},
+			map[string]string{"content": strings.Repeat("r", 80*eventsOfReply)}}
 	}
 	data, err := json.Marshal(map[string]any{"fixtures": all})
 	if err != nil {

@@ -70,7 +70,8 @@ func handler(name string, o options) (http.Handler, func() error, error) {
 		h, err := reverse(o.upstream, r)
 		return h, r.Stop, err
 	case "go-vcr-v4":
-		r, err := vcr4.New(filepath.Join(o.data, "x"), vcr4.WithMode(vcr4.ModeRecordOnly), vcr4.WithRealTransport(toUpstream()), vcr4.WithSkipRequestLatency(true))
+		r, err := vcr4.New(filepath.Join(o.data, "x"), vcr4.WithMode(vcr4.ModeRecordOnly),
+			vcr4.WithRealTransport(toUpstream()), vcr4.WithSkipRequestLatency(true))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -83,7 +84,8 @@ func handler(name string, o options) (http.Handler, func() error, error) {
 }
 
 func toUpstream() *http.Transport {
-	return &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 512, DisableCompression: true}
+	return &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 512,
+		DisableCompression: true}
 }
 
 // reverse sends everything on through a recording transport.
@@ -92,7 +94,8 @@ func reverse(target string, tr http.RoundTripper) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	rp := &httputil.ReverseProxy{Transport: tr, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
+	rp := &httputil.ReverseProxy{Transport: tr, FlushInterval: -1,
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
 	return standin.ReadFirst(rp), nil
 }
 
@@ -109,10 +112,14 @@ func mitm(tee bool, file *os.File) (http.Handler, error) {
 	gp.Tr = toUpstream()
 	gp.KeepAcceptEncoding = true
 	action := &goproxy.ConnectAction{Action: goproxy.ConnectMitm, TLSConfig: goproxy.TLSConfigFromCA(signing)}
-	gp.OnRequest().HandleConnectFunc(func(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) { return action, host })
+	gp.OnRequest().HandleConnectFunc(func(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction,
+		string) {
+		return action, host
+	})
 	if tee {
 		gp.OnRequest().DoFunc(func(r *http.Request, ctx *goproxy.ProxyCtx) (*http.Request, *http.Response) {
-			ctx.RoundTripper = goproxy.RoundTripperFunc(func(r *http.Request, _ *goproxy.ProxyCtx) (*http.Response, error) {
+			ctx.RoundTripper = goproxy.RoundTripperFunc(func(r *http.Request,
+				_ *goproxy.ProxyCtx) (*http.Response, error) {
 				c := &copied{file: file}
 				if file != nil {
 					body, err := io.ReadAll(r.Body)
@@ -177,8 +184,10 @@ func authority() (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "peer"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "peer"}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,8 @@ type taken struct {
 
 // inTurns measures every subject once a round, so that the machine's moods fall
 // on all of them.
-func inTurns(ctx context.Context, rounds int, subjects []subject, measure func(*running, *taken)) (map[string]*taken, error) {
+func inTurns(ctx context.Context, rounds int, subjects []subject,
+	measure func(*running, *taken)) (map[string]*taken, error) {
 	all := map[string]*taken{}
 	for round := range rounds {
 		for _, s := range subjects {
@@ -109,7 +110,9 @@ func streamsTable(ctx context.Context, o options, subjects []subject) error {
 	if err != nil {
 		return err
 	}
-	head("One-second streams of 40 events while recording", "", "streams", "first byte p50 / p99, ms", "delay of an event p50 / p99, µs", "added to direct p50, µs", "all ended after, s", "× direct", "on new connections, s", "× direct")
+	head("One-second streams of 40 events while recording", "", "streams", "first byte p50 / p99, ms",
+		"delay of an event p50 / p99, µs", "added to direct p50, µs", "all ended after, s", "× direct",
+		"on new connections, s", "× direct")
 	for _, s := range subjects {
 		t, direct := all[s.name], all[subjects[0].name]
 		for _, at := range atOnce {
@@ -159,10 +162,12 @@ func shortTable(ctx context.Context, o options, subjects []subject) error {
 	if err != nil {
 		return err
 	}
-	head("Short replies while recording", "", "1 client, req/s", "32", "256", "× goproxy at 32", "× goproxy-write", "CPU of it at 32, µs a request", "× goproxy", "failed in a round")
+	head("Short replies while recording", "", "1 client, req/s", "32", "256", "× goproxy at 32", "× goproxy-write",
+		"CPU of it at 32, µs a request", "× goproxy", "failed in a round")
 	for _, s := range subjects {
 		t := all[s.name]
-		row(s.name, t.show("%.0f", "rate-1"), t.show("%.0f", "rate-32"), t.show("%.0f", "rate-256"), t.ratio(all["goproxy"], "rate-32"), t.ratio(all["goproxy-write"], "rate-32"),
+		row(s.name, t.show("%.0f", "rate-1"), t.show("%.0f", "rate-32"), t.show("%.0f", "rate-256"),
+			t.ratio(all["goproxy"], "rate-32"), t.ratio(all["goproxy-write"], "rate-32"),
 			t.show("%.0f", "cpu-32"), t.ratio(all["goproxy"], "cpu-32"), t.show("%.0f", "failed"))
 	}
 	notes(subjects, all)
@@ -189,7 +194,8 @@ func longTable(ctx context.Context, o options, subjects []subject) error {
 	if err != nil {
 		return err
 	}
-	head("One stream of 64 MiB while recording", "", "MB/s", "× goproxy", "peak memory at its end, MiB", "above its start")
+	head("One stream of 64 MiB while recording", "", "MB/s", "× goproxy", "peak memory at its end, MiB",
+		"above its start")
 	for _, s := range subjects {
 		t := all[s.name]
 		grown := "–"

@@ -17,7 +17,8 @@ var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // rules are those that the tags of a profile name.
 var rules = map[string]datafile.Rule{
-	"name":     datafile.Matching(regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), "a name; use letters, digits, dots and dashes"),
+	"name": datafile.Matching(regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`),
+		"a name; use letters, digits, dots and dashes"),
 	"provider": func(path, text string) error { return datafile.OneOf(wires.Names()...)(path, text) },
 	"filled":   checkFilled,
 	"variable": datafile.Matching(variablePattern, "the name of a variable"),
@@ -62,14 +63,18 @@ func IsVariable(name string) bool { return variablePattern.MatchString(name) }
 
 // checkProfile finds keys that do not fit together.
 func checkProfile(f *datafile.File, p *Profile) {
-	f.AddUnless(p.Resume == nil || p.ACP == nil && p.Driver == nil, "resume", "only run has a command for it; an agent of acp or driver resumes by its protocol")
+	f.AddUnless(p.Resume == nil || p.ACP == nil && p.Driver == nil, "resume",
+		"only run has a command for it; an agent of acp or driver resumes by its protocol")
 	f.AddUnless(p.Providers == nil || len(p.Providers) > 0, "providers", "names no provider")
-	for key, argv := range map[string][]Template{"run": p.Run, "resume": p.Resume, "version": p.Version, "acp": p.ACP, "driver": p.Driver} {
-		f.AddUnless(len(argv) == 0 || strings.TrimSpace(string(argv[0])) != "", key, "the program is empty; name it first")
+	for key, argv := range map[string][]Template{"run": p.Run, "resume": p.Resume, "version": p.Version, "acp": p.ACP,
+		"driver": p.Driver} {
+		f.AddUnless(len(argv) == 0 || strings.TrimSpace(string(argv[0])) != "", key,
+			"the program is empty; name it first")
 	}
 	s := p.Session
 	if s == nil {
-		f.AddUnless(!namesSession(p.Resume) && !namesSession(p.Run), "resume", `{session} is used, and key "session" does not say how the id is found; e.g. session: {from: stdout, pattern: 'session: (\S+)'}`)
+		f.AddUnless(!namesSession(p.Resume) && !namesSession(p.Run), "resume",
+			`{session} is used, and key "session" does not say how the id is found; e.g. session: {from: stdout, pattern: 'session: (\S+)'}`)
 		return
 	}
 	switch isGiven := s.From == "given"; {

@@ -62,7 +62,8 @@ func (s GatewaySettings) Over(base GatewaySettings) GatewaySettings {
 		maps.Copy(all, over)
 		return all
 	}
-	out := GatewaySettings{Env: join(base.Env, s.Env), Files: join(base.Files, s.Files), Headers: join(base.Headers, s.Headers), Model: s.Model}
+	out := GatewaySettings{Env: join(base.Env, s.Env), Files: join(base.Files, s.Files),
+		Headers: join(base.Headers, s.Headers), Model: s.Model}
 	if out.Model == "" {
 		out.Model = base.Model
 	}
@@ -95,7 +96,8 @@ func (g *Gateway) Route(wire, upstreamWire string) (GatewayRoute, error) {
 type GatewayValues struct{ Upstream, UpstreamKey, ClientKey, Port, Home string }
 
 func (v GatewayValues) all() []string {
-	return []string{"{upstream}", v.Upstream, "{upstream_key}", v.UpstreamKey, "{client_key}", v.ClientKey, "{port}", v.Port, "{home}", v.Home}
+	return []string{"{upstream}", v.Upstream, "{upstream_key}", v.UpstreamKey, "{client_key}", v.ClientKey, "{port}",
+		v.Port, "{home}", v.Home}
 }
 
 // Fill fills a template. Other braces stay as they are.
@@ -147,7 +149,8 @@ func FindGateway(nameOrPath string) (*Gateway, error) {
 	}
 	data, err := embeddedGateways.ReadFile("gateways/" + nameOrPath + ".yaml")
 	if err != nil {
-		return nil, fmt.Errorf("gateway %s: no such profile, and profiles of your own are files that end in .yaml; %s", nameOrPath, spelling.Advice(nameOrPath, GatewayNames()))
+		return nil, fmt.Errorf("gateway %s: no such profile, and profiles of your own are files that end in .yaml; %s",
+			nameOrPath, spelling.Advice(nameOrPath, GatewayNames()))
 	}
 	return ParseGateway("profiles/gateways/"+nameOrPath+".yaml", data)
 }

@@ -46,7 +46,9 @@ routes:
 
 func TestFaultyGateways(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "g.yaml")
-	if err := os.WriteFile(path, []byte("name: g\nrun: [g, '{prot}']\nrutes: []\nroutes: [{wire: mesages}]\nfiles: {../x: y}\n"), 0o600); err != nil {
+	if err := os.WriteFile(path,
+		[]byte("name: g\nrun: [g, '{prot}']\nrutes: []\nroutes: [{wire: mesages}]\nfiles: {../x: y}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := FindGateway(path)

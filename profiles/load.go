@@ -31,7 +31,8 @@ func Find(nameOrPath string) (*Profile, error) {
 }
 
 func isFile(nameOrPath string) bool {
-	return strings.ContainsRune(nameOrPath, filepath.Separator) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(nameOrPath))
+	return strings.ContainsRune(nameOrPath, filepath.Separator) ||
+		slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(nameOrPath))
 }
 
 // Names lists the embedded profiles in order.
@@ -70,7 +71,8 @@ func Embedded(name string) (*Profile, error) {
 	data, err := embedded.ReadFile(name + ".yaml")
 	if err != nil {
 		known := Names()
-		return nil, fmt.Errorf("profile %s: no such profile, and profiles of your own are files that end in .yaml; %s", name, spelling.Advice(name, known))
+		return nil, fmt.Errorf("profile %s: no such profile, and profiles of your own are files that end in .yaml; %s",
+			name, spelling.Advice(name, known))
 	}
 	return Parse("profiles/"+name+".yaml", data)
 }

@@ -58,11 +58,13 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Always.Args[0] != "--quiet" || p.Providers["gemini"].BaseURL.Args[1] != "{base_url}" || p.Timeout.Seconds() != 90 || p.Providers["anthropic"].Name != "" {
+	if p.Always.Args[0] != "--quiet" || p.Providers["gemini"].BaseURL.Args[1] != "{base_url}" ||
+		p.Timeout.Seconds() != 90 || p.Providers["anthropic"].Name != "" {
 		t.Errorf("%+v", p)
 	}
 	values := map[string]string{"key": "a\"b"}
-	if got, err := p.Always.Files[".my-agent/settings.json"].Fill(values); err != nil || got != `{"key": "a\"b", "literal": "{key} ${key}"}` {
+	if got, err := p.Always.Files[".my-agent/settings.json"].Fill(values); err != nil ||
+		got != `{"key": "a\"b", "literal": "{key} ${key}"}` {
 		t.Error(got, err)
 	}
 	if _, err := p.Run[3].Fill(nil); err == nil || err.Error() != "{prompt} has no value here" {
@@ -78,15 +80,19 @@ func TestFaults(t *testing.T) {
 		beyondSchema      bool
 	}{
 		{"resume: [", "resum: [", `x.yaml:5:1: key "resum" is not known; did you mean resume?`, false},
-		{"    model: gemini-pro", "    modle: gemini-pro", `x.yaml:24:5: key "providers.gemini.modle" is not known; did you mean model?`, false},
+		{"    model: gemini-pro", "    modle: gemini-pro",
+			`x.yaml:24:5: key "providers.gemini.modle" is not known; did you mean model?`, false},
 		{"name: my-agent\n", "", `x.yaml:1:1: key "name" is missing`, false},
 		{"name: my-agent", "name: ../evil", `name: "../evil" is not a name`, false},
-		{`"{prompt}"]` + "\nresume", `"{promt}"]` + "\nresume", `x.yaml:4:36: run[3]: placeholder {promt} unknown, write {{promt}} for the text itself; did you mean {prompt}?`, true},
+		{`"{prompt}"]` + "\nresume", `"{promt}"]` + "\nresume",
+			`x.yaml:4:36: run[3]: placeholder {promt} unknown, write {{promt}} for the text itself; did you mean {prompt}?`, true},
 		{"{key:json}", "{key:yaml}", `placeholder {key:yaml} unknown; use {key} or {key:json}`, true},
-		{"args: [--quiet]", `args: ["{mcp_url}"]`, `args[0]: placeholder {mcp_url} has no value here; it has one below mcp`, true},
+		{"args: [--quiet]", `args: ["{mcp_url}"]`,
+			`args[0]: placeholder {mcp_url} has no value here; it has one below mcp`, true},
 		{"files: {x.txt: \"{profile_dir}\"}", `files: {mcp.json: "{mcp_url}"}`, `has no value here`, true},
 		{`"{args}", --print`, `"x{args}", --print`, "make it an entry of its own", true},
-		{"version: [my-agent, version]", "version: my-agent version", `x.yaml:3:10: version: is a text; it must be a list`, false},
+		{"version: [my-agent, version]", "version: my-agent version",
+			`x.yaml:3:10: version: is a text; it must be a list`, false},
 		{"version: [my-agent, version]", "version: ['']", `version: the program is empty`, false},
 		{"about: an agent of ours", "about:", `x.yaml:2:7: about: is empty; it must be a text`, false},
 		{"about: an agent of ours", "acp: [x]", `x.yaml:1:1: needs exactly one of the keys run, acp, driver`, false},
@@ -95,14 +101,20 @@ func TestFaults(t *testing.T) {
 		{"MY_PROXY", "MY PROXY", `"MY PROXY" is not the name of a variable`, false},
 		{".my-agent/settings.json", "/etc/passwd", `"/etc/passwd" leads out of HOME`, false},
 		{".my-agent/settings.json", "a/../../b", `leads out of HOME`, true},
-		{"from: stdout", "from: stdou", `session.from: "stdou" is not known; use stdout, stderr, output, file, given; did you mean stdout?`, false},
-		{`pattern: 'session (\S+)'`, `pattern: 'session ('`, `session.pattern: is not a regular expression of RE2: missing closing )`, true},
+		{"from: stdout", "from: stdou",
+			`session.from: "stdou" is not known; use stdout, stderr, output, file, given; did you mean stdout?`, false},
+		{`pattern: 'session (\S+)'`, `pattern: 'session ('`,
+			`session.pattern: is not a regular expression of RE2: missing closing )`, true},
 		{`, pattern: 'session (\S+)'`, ``, `key "session.pattern" is missing`, false},
-		{`session: {from: stdout, pattern: 'session (\S+)'}`, "about: x", `key "session" does not say how the id is found`, true},
-		{"ingress: [mitm, base-url]", "ingress: [direct]", `ingress[0]: "direct" is not known; use mitm, base-url`, false},
+		{`session: {from: stdout, pattern: 'session (\S+)'}`, "about: x",
+			`key "session" does not say how the id is found`, true},
+		{"ingress: [mitm, base-url]", "ingress: [direct]",
+			`ingress[0]: "direct" is not known; use mitm, base-url`, false},
 		{"about: an agent of ours", "exit: always", `x.yaml:2:7: exit: "always" is not known; use answered`, false},
-		{"  anthropic: {}", "  antropic: {}", `x.yaml:21:3: providers.antropic: "antropic" is not known; use anthropic, openai, gemini, chat; did you mean anthropic?`, false},
-		{"side: [\"(?i)title\"]", `side: ["("]`, "side[0]: is not a regular expression of RE2: missing closing )", true},
+		{"  anthropic: {}", "  antropic: {}",
+			`x.yaml:21:3: providers.antropic: "antropic" is not known; use anthropic, openai, gemini, chat; did you mean anthropic?`, false},
+		{"side: [\"(?i)title\"]", `side: ["("]`,
+			"side[0]: is not a regular expression of RE2: missing closing )", true},
 		{`"cut-*"`, `"cut-["`, "is not a pattern of case names", true},
 	} {
 		text := strings.Replace(whole, c.old, c.broken, 1)
@@ -205,7 +217,8 @@ func TestSchemaAgrees(t *testing.T) {
 	for _, c := range []struct {
 		value  any
 		schema object
-	}{{&Profile{}, schema.object}, {&Addition{}, schema.Definitions.Addition}, {&Provider{}, schema.Definitions.Provider}} {
+	}{{&Profile{}, schema.object}, {&Addition{}, schema.Definitions.Addition},
+		{&Provider{}, schema.Definitions.Provider}} {
 		known := keysOf(t, c.value)
 		for _, name := range known {
 			if c.schema.Properties[name] == nil {
@@ -221,7 +234,8 @@ func TestSchemaAgrees(t *testing.T) {
 // keysOf are the keys that are read into a value, as the fault of a text in its place lists them.
 func keysOf(t *testing.T, value any) []string {
 	t.Helper()
-	_, keys, ok := strings.Cut(datafile.Read("x.yaml", []byte("text"), value, datafile.Options{}).Err().Error(), "with the keys ")
+	_, keys, ok := strings.Cut(datafile.Read("x.yaml", []byte("text"), value, datafile.Options{}).Err().Error(),
+		"with the keys ")
 	if !ok {
 		t.Fatal("no keys")
 	}

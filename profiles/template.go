@@ -29,7 +29,8 @@ type Placeholder struct {
 var Placeholders = []Placeholder{
 	{"prompt", "what the user says in this step", []string{"run", "resume"}},
 	{"session", "the id of the session, as `session` finds it", []string{"run", "resume"}},
-	{"args", "an argument of its own: here stand the arguments that the profile adds", []string{"run", "resume", "acp", "driver"}},
+	{"args", "an argument of its own: here stand the arguments that the profile adds",
+		[]string{"run", "resume", "acp", "driver"}},
 	{"model", "the model to ask for", nil},
 	{"effort", "how much the model is to think: low, medium, high", []string{"effort"}},
 	{"max_turns", "how many replies of the model the process may ask for", []string{"max_turns"}},
@@ -81,7 +82,8 @@ func (t Template) Check() error {
 		switch {
 		case !ok:
 		case !isPlaceholder(name):
-			return fmt.Errorf("placeholder {%s} unknown, write {{%s}} for the text itself; %s", name, name, spelling.Advice("{"+name+"}", bracedPlaceholders()))
+			return fmt.Errorf("placeholder {%s} unknown, write {{%s}} for the text itself; %s", name, name,
+				spelling.Advice("{"+name+"}", bracedPlaceholders()))
 		case form != "" && form != "json":
 			return fmt.Errorf("placeholder {%s:%s} unknown; use {%s} or {%s:json}", name, form, name, name)
 		}
@@ -96,9 +98,11 @@ func (t Template) CheckIn(keys ...string) error {
 		return err
 	}
 	for _, name := range t.Names() {
-		within := Placeholders[slices.IndexFunc(Placeholders, func(p Placeholder) bool { return p.Name == name })].Within
+		within := Placeholders[slices.IndexFunc(Placeholders,
+			func(p Placeholder) bool { return p.Name == name })].Within
 		if within != nil && !slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(within, key) }) {
-			return fmt.Errorf("placeholder {%s} has no value here; it has one below %s", name, strings.Join(within, " and "))
+			return fmt.Errorf("placeholder {%s} has no value here; it has one below %s", name,
+				strings.Join(within, " and "))
 		}
 		if name == "args" && t != "{args}" {
 			return errors.New("placeholder {args} stands for several arguments; make it an entry of its own")

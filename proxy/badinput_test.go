@@ -57,26 +57,39 @@ func echo(w http.ResponseWriter, r *http.Request) {
 // reach the handler read in one way; what follows them is never taken for a
 // request of its own.
 func TestSmuggling(t *testing.T) {
-	const post, next = "POST / HTTP/1.1\r\nHost: " + host + "\r\n", "GET /next HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n"
+	const post, next = "POST / HTTP/1.1\r\nHost: " + host + "\r\n",
+		"GET /next HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n"
 	for name, c := range map[string]struct{ request, want string }{
-		"length and chunks":        {post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n" + next, `<POST / "hello" <nil> []>`},
-		"two lengths":              {post + "Content-Length: 3\r\nContent-Length: 5\r\n\r\nhello" + next, "400 Bad Request"},
-		"one length twice":         {post + "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello" + next, `<POST / "hello" <nil> []>`},
-		"lengths in one line":      {post + "Content-Length: 3, 5\r\n\r\nhello" + next, "400 Bad Request"},
-		"negative length":          {post + "Content-Length: -5\r\n\r\nhello" + next, "400 Bad Request"},
-		"signed length":            {post + "Content-Length: +5\r\n\r\nhello" + next, "400 Bad Request"},
-		"unknown coding":           {post + "Transfer-Encoding: xchunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n" + next, "501 Not Implemented"},
-		"coding twice":             {post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n5\r\nhello\r\n0\r\n\r\n" + next, "501 Not Implemented"},
-		"space before the colon":   {post + "Content-Length : 5\r\n\r\nhello" + next, "400 Bad Request"},
-		"folded header":            {post + "X-Folded: a\r\n b\r\nContent-Length: 5\r\n\r\nhello" + next, `<POST / "hello" <nil> ["a b"]>`},
-		"bare LF in the header":    {post + "X-Folded: a\nContent-Length: 5\r\n\r\nhello" + next, `<POST / "hello" <nil> ["a"]>`},
-		"bare CR in a header":      {post + "X-Folded: a\rContent-Length: 5\r\n\r\n" + next, "400 Bad Request"},
-		"bare LF in the chunks":    {post + "Transfer-Encoding: chunked\r\n\r\n5\nhello\r\n0\r\n\r\n" + next, "chunked line ends with bare LF"},
-		"chunk larger than said":   {post + "Transfer-Encoding: chunked\r\n\r\n3\r\nhello\r\n0\r\n\r\n" + next, "malformed"},
-		"two hosts":                {post + "Host: example.com\r\n\r\n" + next, "400 Bad Request"},
-		"no host":                  {"GET / HTTP/1.1\r\n\r\n" + next, "400 Bad Request"},
-		"absolute form, elsewhere": {"GET https://example.com/x HTTP/1.1\r\nHost: " + host + "\r\n\r\n" + next, "403 Forbidden"},
-		"garbage":                  {"\x00\x01\x02\r\n\r\n", "400 Bad Request"},
+		"length and chunks": {post +
+			"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n" + next,
+			`<POST / "hello" <nil> []>`},
+		"two lengths": {post + "Content-Length: 3\r\nContent-Length: 5\r\n\r\nhello" + next,
+			"400 Bad Request"},
+		"one length twice": {post + "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello" + next,
+			`<POST / "hello" <nil> []>`},
+		"lengths in one line": {post + "Content-Length: 3, 5\r\n\r\nhello" + next, "400 Bad Request"},
+		"negative length":     {post + "Content-Length: -5\r\n\r\nhello" + next, "400 Bad Request"},
+		"signed length":       {post + "Content-Length: +5\r\n\r\nhello" + next, "400 Bad Request"},
+		"unknown coding": {post + "Transfer-Encoding: xchunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n" + next,
+			"501 Not Implemented"},
+		"coding twice": {post +
+			"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n5\r\nhello\r\n0\r\n\r\n" + next,
+			"501 Not Implemented"},
+		"space before the colon": {post + "Content-Length : 5\r\n\r\nhello" + next, "400 Bad Request"},
+		"folded header": {post + "X-Folded: a\r\n b\r\nContent-Length: 5\r\n\r\nhello" + next,
+			`<POST / "hello" <nil> ["a b"]>`},
+		"bare LF in the header": {post + "X-Folded: a\nContent-Length: 5\r\n\r\nhello" + next,
+			`<POST / "hello" <nil> ["a"]>`},
+		"bare CR in a header": {post + "X-Folded: a\rContent-Length: 5\r\n\r\n" + next, "400 Bad Request"},
+		"bare LF in the chunks": {post + "Transfer-Encoding: chunked\r\n\r\n5\nhello\r\n0\r\n\r\n" + next,
+			"chunked line ends with bare LF"},
+		"chunk larger than said": {post + "Transfer-Encoding: chunked\r\n\r\n3\r\nhello\r\n0\r\n\r\n" + next,
+			"malformed"},
+		"two hosts": {post + "Host: example.com\r\n\r\n" + next, "400 Bad Request"},
+		"no host":   {"GET / HTTP/1.1\r\n\r\n" + next, "400 Bad Request"},
+		"absolute form, elsewhere": {"GET https://example.com/x HTTP/1.1\r\nHost: " + host + "\r\n\r\n" + next,
+			"403 Forbidden"},
+		"garbage": {"\x00\x01\x02\r\n\r\n", "400 Bad Request"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := authority(t)
@@ -190,7 +203,8 @@ func TestWebSocketOverHTTP2(t *testing.T) {
 	if got := f.status(1); got != "501" || p.Upgrades() != 1 {
 		t.Errorf("CONNECT: %s, %d counted", got, p.Upgrades())
 	}
-	f.ask(3, ":method", "CONNECT", ":protocol", "websocket", ":scheme", "https", ":path", "/v1/responses", ":authority", host)
+	f.ask(3, ":method", "CONNECT", ":protocol", "websocket", ":scheme", "https", ":path", "/v1/responses",
+		":authority", host)
 	if got := f.status(3); got != "PROTOCOL_ERROR" {
 		t.Errorf("extended CONNECT: %s", got)
 	}
@@ -214,7 +228,8 @@ type frames struct {
 
 func framesTo(tb testing.TB, p *proxy.Proxy, version uint16) *frames {
 	tb.Helper()
-	conn := tls.Client(connect(tb, p), &tls.Config{InsecureSkipVerify: true, ServerName: host, NextProtos: []string{"h2"}, MinVersion: version})
+	conn := tls.Client(connect(tb, p),
+		&tls.Config{InsecureSkipVerify: true, ServerName: host, NextProtos: []string{"h2"}, MinVersion: version})
 	tb.Cleanup(func() { _ = conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(deadline))
 	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
@@ -235,7 +250,8 @@ func (f *frames) ask(id uint32, fields ...string) {
 	for i := 0; i < len(fields); i += 2 {
 		_ = f.enc.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
 	}
-	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte(f.buf.String()), EndHeaders: true, EndStream: true}); err != nil {
+	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte(f.buf.String()),
+		EndHeaders: true, EndStream: true}); err != nil {
 		f.tb.Fatal(err)
 	}
 }

@@ -18,7 +18,8 @@ import (
 // serves both kinds of ingress.
 func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(p.cfg.Ingress, BaseURL) {
-		p.refuseRequest(w, r, Refused, http.StatusForbidden, "this is a proxy: use it by HTTPS_PROXY, or allow base URLs with --ingress base-url")
+		p.refuseRequest(w, r, Refused, http.StatusForbidden,
+			"this is a proxy: use it by HTTPS_PROXY, or allow base URLs with --ingress base-url")
 		return
 	}
 	if why := p.foreignReason(r); why != "" {
@@ -27,7 +28,8 @@ func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 	}
 	origin, path := originOf(r.URL.Path)
 	if !p.allowed.allows(origin) {
-		p.refuseRequest(w, r, Refused, http.StatusNotFound, r.URL.Path+": no provider's path; begin it with "+wires.List(append(prefixes(), vertexPrefix)))
+		p.refuseRequest(w, r, Refused, http.StatusNotFound,
+			r.URL.Path+": no provider's path; begin it with "+wires.List(append(prefixes(), vertexPrefix)))
 		return
 	}
 	if r.URL.RawPath != "" {

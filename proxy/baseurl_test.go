@@ -38,7 +38,9 @@ func TestBaseURLIngress(t *testing.T) {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
-	for _, path := range []string{"/", "/v1/models", "/elsewhere", "/v1/projects/p/locations/l/publishers/google/models/m:generateContent", "/vertex/v1/projects/p/locations/evil.example%2F/publishers/google/models/m"} {
+	for _, path := range []string{"/", "/v1/models", "/elsewhere",
+		"/v1/projects/p/locations/l/publishers/google/models/m:generateContent",
+		"/vertex/v1/projects/p/locations/evil.example%2F/publishers/google/models/m"} {
 		resp, err := http.Get(p.URL() + path)
 		if body(t, resp, err); resp.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: status %d, want 404", path, resp.StatusCode)
@@ -87,7 +89,8 @@ func TestWebPagesAreRefused(t *testing.T) {
 		{"127.0.0.1:1", "null", "", 403},
 		{"recorder.example", "", "a-credential-of-24-chars", 200},
 	} {
-		p := start(t, proxy.Config{Ingress: []string{proxy.BaseURL}, AllowHosts: []string{"gateway.example"}, Credential: tt.credential},
+		p := start(t, proxy.Config{Ingress: []string{proxy.BaseURL}, AllowHosts: []string{"gateway.example"},
+			Credential: tt.credential},
 			func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 		path := "/anthropic/v1/messages"
 		if tt.credential != "" {
@@ -114,7 +117,8 @@ func TestWebPagesAreRefused(t *testing.T) {
 
 // G16 by base URL: clients that prefer a WebSocket fall back at once.
 func TestWebSocketByBaseURLIsRefused(t *testing.T) {
-	p := start(t, proxy.Config{Ingress: []string{proxy.BaseURL}}, func(http.ResponseWriter, *http.Request) { t.Error("reached the handler") })
+	p := start(t, proxy.Config{Ingress: []string{proxy.BaseURL}},
+		func(http.ResponseWriter, *http.Request) { t.Error("reached the handler") })
 	req, _ := http.NewRequest(http.MethodGet, p.URL()+"/openai/v1/responses", nil)
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", "websocket")

@@ -67,7 +67,8 @@ func ways(b *testing.B, h http.HandlerFunc) []way {
 
 func benchClient(b *testing.B, through string, roots *x509.CertPool) *http.Client {
 	b.Helper()
-	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: 512, DisableCompression: true}
+	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: 512,
+		DisableCompression: true}
 	if through != "" {
 		u, err := url.Parse(through)
 		if err != nil {
@@ -89,7 +90,8 @@ func ours(b *testing.B, name, upstream string, roots *x509.CertPool) way {
 	var recording *noted
 	if name == "recording" {
 		redactor, guard := redact.New(nil), gate.New()
-		out, err := cassette.Create(filepath.Join(b.TempDir(), "x.yaml"), cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
+		out, err := cassette.Create(filepath.Join(b.TempDir(), "x.yaml"),
+			cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -144,8 +146,10 @@ func peer(b *testing.B, upstream string, roots *x509.CertPool) way {
 	if err != nil {
 		b.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "peer"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "peer"}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		b.Fatal(err)
@@ -157,10 +161,14 @@ func peer(b *testing.B, upstream string, roots *x509.CertPool) way {
 	signing := &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: cert}
 	gp := goproxy.NewProxyHttpServer()
 	gp.CertStore = &certStore{}
-	gp.Tr = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: 512, DisableCompression: true}
+	gp.Tr = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: 512,
+		DisableCompression: true}
 	gp.KeepAcceptEncoding = true
 	mitm := &goproxy.ConnectAction{Action: goproxy.ConnectMitm, TLSConfig: goproxy.TLSConfigFromCA(signing)}
-	gp.OnRequest().HandleConnectFunc(func(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) { return mitm, host })
+	gp.OnRequest().HandleConnectFunc(func(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction,
+		string) {
+		return mitm, host
+	})
 	server := httptest.NewServer(gp)
 	b.Cleanup(server.Close)
 	b.Cleanup(gp.Tr.CloseIdleConnections)
@@ -313,7 +321,8 @@ const bulk = 64 << 20
 // BenchmarkLongStream is the throughput of one stream of 64 MiB, what the heap
 // grows by while it passes, and how long saving it takes afterwards.
 func BenchmarkLongStream(b *testing.B) {
-	block := bytes.Repeat([]byte("data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"0123456789\"}}\n\n"), 512)
+	block := bytes.Repeat([]byte("data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"0123456789\"}}\n\n"),
+		512)
 	block = block[:32<<10]
 	all := ways(b, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -361,7 +370,8 @@ func longStream(b *testing.B, w way) (speed, grown float64) {
 	var n, peak int64
 	for {
 		m, err := resp.Body.Read(buf)
-		if after := n + int64(m); after>>23 != n>>23 && after < bulk { // every 8 MiB; at the last byte the saving may have begun
+		if after := n + int64(m); after>>23 != n>>23 &&
+			after < bulk { // every 8 MiB; at the last byte the saving may have begun
 			peak = max(peak, heapInUse())
 		}
 		n += int64(m)
@@ -451,12 +461,14 @@ func benchShortReplies(b *testing.B, workers int) {
 // network is part of it. cpu is processor time, saving included.
 func BenchmarkKeep(b *testing.B) {
 	redactor, guard := redact.New(nil), gate.New()
-	out, err := cassette.Create(filepath.Join(b.TempDir(), "x.yaml"), cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
+	out, err := cassette.Create(filepath.Join(b.TempDir(), "x.yaml"),
+		cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer func() { _ = out.Discard() }()
-	rec, err := record.New(record.Config{Transport: shortReply{}, Writer: out, Redactor: guard.Watch(redactor), Gate: guard.Check})
+	rec, err := record.New(record.Config{Transport: shortReply{}, Writer: out, Redactor: guard.Watch(redactor),
+		Gate: guard.Check})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -464,7 +476,8 @@ func BenchmarkKeep(b *testing.B) {
 	n, used := 0, cpuTime()
 	for ; b.Loop(); n++ {
 		r := httptest.NewRequest(http.MethodPost, "https://"+host+"/v1/messages", strings.NewReader(prompt))
-		r.Header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Go-http-client/1.1"}, "Accept-Encoding": {"gzip"}, "X-Api-Key": {"sk-ant-api03-0123456789abcdef0123456789"}}
+		r.Header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Go-http-client/1.1"},
+			"Accept-Encoding": {"gzip"}, "X-Api-Key": {"sk-ant-api03-0123456789abcdef0123456789"}}
 		rec.ServeHTTP(httptest.NewRecorder(), r)
 	}
 	if r := rec.Close(); r.Saved != n {
@@ -478,12 +491,15 @@ type shortReply struct{}
 
 // shortBody is a reply of some 4 KB.
 var shortBody = `{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"` +
-	strings.Repeat("Lisbon on the Tagus, Vienna on the Danube, Prague on the Vltava. ", 60) + `"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`
+	strings.Repeat("Lisbon on the Tagus, Vienna on the Danube, Prague on the Vltava. ", 60) +
+	`"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`
 
 func (shortReply) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ContentLength: int64(len(shortBody)), Body: io.NopCloser(strings.NewReader(shortBody)),
-		Header: http.Header{"Content-Type": {"application/json"}, "Date": {"Sat, 21 Nov 2026 13:00:00 GMT"}, "Content-Length": {strconv.Itoa(len(shortBody))}}}, nil
+	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ContentLength: int64(len(shortBody)),
+		Body: io.NopCloser(strings.NewReader(shortBody)),
+		Header: http.Header{"Content-Type": {"application/json"}, "Date": {"Sat, 21 Nov 2026 13:00:00 GMT"},
+			"Content-Length": {strconv.Itoa(len(shortBody))}}}, nil
 }
 
 func shortReplies(b *testing.B, w way, workers, requests int) float64 {

@@ -58,13 +58,14 @@ func TestBrowserPagesAreRefused(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var reached, read []string
-	p := start(t, proxy.Config{Ingress: []string{proxy.BaseURL}, WebSocket: func(*http.Request) bool { return true }}, func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		reached = append(reached, fmt.Sprintf("%s %s %v", r.Method, r.URL, r.Header))
-		w.Header().Set("Access-Control-Allow-Origin", "*")
-		_, _ = io.WriteString(w, "{}")
-	})
+	p := start(t, proxy.Config{Ingress: []string{proxy.BaseURL}, WebSocket: func(*http.Request) bool { return true }},
+		func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			reached = append(reached, fmt.Sprintf("%s %s %v", r.Method, r.URL, r.Header))
+			w.Header().Set("Access-Control-Allow-Origin", "*")
+			_, _ = io.WriteString(w, "{}")
+		})
 	done := make(chan struct{})
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -82,8 +83,10 @@ func TestBrowserPagesAreRefused(t *testing.T) {
 	defer page.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-component-update", "--no-first-run",
-		"--host-resolver-rules=MAP rebound.example 127.0.0.1", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", page.URL)
+	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu",
+		"--disable-component-update", "--no-first-run",
+		"--host-resolver-rules=MAP rebound.example 127.0.0.1", "--user-data-dir="+t.TempDir(),
+		"--remote-debugging-port=0", page.URL)
 	output := new(strings.Builder)
 	cmd.Stderr = output
 	if err := cmd.Start(); err != nil {

@@ -118,7 +118,8 @@ func (p *Proxy) requireCaller(next http.Handler) http.Handler {
 func parseCaller(r *http.Request) (name, credential string, denied *denial) {
 	name, credential, ok := parseBasicAuth(r.Header.Get("Proxy-Authorization"))
 	if !ok {
-		return "", "", &denial{http.StatusProxyAuthRequired, "Proxy-Authorization: not understood; use Basic with NAME:CREDENTIAL"}
+		return "", "", &denial{http.StatusProxyAuthRequired,
+			"Proxy-Authorization: not understood; use Basic with NAME:CREDENTIAL"}
 	}
 	segment, ok := strings.CutPrefix(r.URL.EscapedPath(), "/~")
 	if !ok || r.Method == http.MethodConnect || r.URL.IsAbs() {
@@ -156,9 +157,11 @@ func (p *Proxy) checkCaller(r *http.Request, name, credential string) *denial {
 	want, got := sha256.Sum256([]byte(p.cfg.Credential)), sha256.Sum256([]byte(credential))
 	if p.cfg.Credential != "" && subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
 		if r.Method == http.MethodConnect || r.URL.IsAbs() {
-			return &denial{http.StatusProxyAuthRequired, "this proxy asks for a credential; write it into HTTPS_PROXY: http://NAME:CREDENTIAL@host:port"}
+			return &denial{http.StatusProxyAuthRequired,
+				"this proxy asks for a credential; write it into HTTPS_PROXY: http://NAME:CREDENTIAL@host:port"}
 		}
-		return &denial{http.StatusForbidden, "this proxy asks for a credential; write it into the base URL: http://host:port/~NAME:CREDENTIAL/anthropic"}
+		return &denial{http.StatusForbidden,
+			"this proxy asks for a credential; write it into the base URL: http://host:port/~NAME:CREDENTIAL/anthropic"}
 	}
 	if name == "" || name == anonymousUser {
 		return nil

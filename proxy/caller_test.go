@@ -17,7 +17,8 @@ const credential = "correct-horse.battery~staple"
 
 // session answers with what the handler may know about the caller.
 func session(w http.ResponseWriter, r *http.Request) {
-	_, _ = fmt.Fprint(w, proxy.Session(r.Context()), " ", r.URL.Path, " ", r.RequestURI, " ", r.Header.Values("Proxy-Authorization"))
+	_, _ = fmt.Fprint(w, proxy.Session(r.Context()), " ", r.URL.Path, " ", r.RequestURI, " ",
+		r.Header.Values("Proxy-Authorization"))
 }
 
 // A session is named by the proxy user, the base URL or the port, and none of
@@ -76,10 +77,12 @@ func TestSessionsStayApart(t *testing.T) {
 }
 
 func TestBadSessionNames(t *testing.T) {
-	p := start(t, proxy.Config{Ingress: []string{proxy.MITM, proxy.BaseURL}}, func(http.ResponseWriter, *http.Request) { t.Error("reached the handler") })
+	p := start(t, proxy.Config{Ingress: []string{proxy.MITM, proxy.BaseURL}},
+		func(http.ResponseWriter, *http.Request) { t.Error("reached the handler") })
 	for _, name := range []string{"..", "a b", "a%2Fb", "n%C3%A4me", strings.Repeat("x", 65), "%ff"} {
 		resp, err := http.Get(p.URL() + "/~" + name + "/anthropic/v1/messages")
-		if text := body(t, resp, err); resp.StatusCode != http.StatusBadRequest || !strings.Contains(text, "1 to 64 letters") {
+		if text := body(t, resp, err); resp.StatusCode != http.StatusBadRequest ||
+			!strings.Contains(text, "1 to 64 letters") {
 			t.Errorf("/~%s: %d %s", name, resp.StatusCode, text)
 		}
 	}
@@ -88,7 +91,8 @@ func TestBadSessionNames(t *testing.T) {
 		"Basic !":        "HTTP/1.1 407",
 		"Bearer abc":     "HTTP/1.1 407",
 	} {
-		if got := raw(t, p, "CONNECT "+host+":443 HTTP/1.1\r\nHost: x\r\nProxy-Authorization: "+header+"\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, want) {
+		if got := raw(t, p, "CONNECT "+host+":443 HTTP/1.1\r\nHost: x\r\nProxy-Authorization: "+header+
+			"\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s", header, got)
 		}
 	}
@@ -113,16 +117,19 @@ func raw(tb testing.TB, p *proxy.Proxy, request string) string {
 func TestCredential(t *testing.T) {
 	var log strings.Builder
 	a := authority(t)
-	p := start(t, proxy.Config{CA: a, Listen: "0.0.0.0:0", Credential: credential, Ingress: []string{proxy.MITM, proxy.BaseURL},
-		Log: func(line string) { log.WriteString(line) }}, session)
+	p := start(t, proxy.Config{CA: a, Listen: "0.0.0.0:0", Credential: credential,
+		Ingress: []string{proxy.MITM, proxy.BaseURL},
+		Log:     func(line string) { log.WriteString(line) }}, session)
 	for _, wrong := range []string{"", "/~x", "/~x:" + credential + "x", "/~x:" + strings.ToUpper(credential)} {
 		resp, err := http.Get(p.URL() + wrong + "/anthropic/v1/messages")
-		if text := body(t, resp, err); resp.StatusCode != http.StatusForbidden || !strings.Contains(text, "/~NAME:CREDENTIAL/") {
+		if text := body(t, resp, err); resp.StatusCode != http.StatusForbidden ||
+			!strings.Contains(text, "/~NAME:CREDENTIAL/") {
 			t.Errorf("%s: %d %s", wrong, resp.StatusCode, text)
 		}
 	}
 	for _, target := range []string{"CONNECT " + host + ":443", "GET http://" + host + "/"} {
-		reply := raw(t, p, target+" HTTP/1.1\r\nHost: "+host+"\r\nProxy-Authorization: Basic eDp5\r\nConnection: close\r\n\r\n")
+		reply := raw(t, p, target+" HTTP/1.1\r\nHost: "+host+
+			"\r\nProxy-Authorization: Basic eDp5\r\nConnection: close\r\n\r\n")
 		if !strings.HasPrefix(reply, "HTTP/1.1 407") || !strings.Contains(reply, "Proxy-Authenticate: Basic") {
 			t.Errorf("%s: %s", target, reply)
 		}

@@ -13,10 +13,11 @@ import (
 func TestCloseWaitsForHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, ended, closed := make(chan struct{}), false, false
-		p, err := New(Config{Ingress: []string{BaseURL}, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-			<-release
-			ended = true
-		})})
+		p, err := New(Config{Ingress: []string{BaseURL},
+			Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				<-release
+				ended = true
+			})})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -100,7 +100,8 @@ func corkOf(ctx context.Context) *corkConn {
 
 // hopByHop are the headers that belong to one connection and not to the message,
 // and those that would lead the client around the proxy (pitfall G13).
-var hopByHop = []string{"Alt-Svc", "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Connection", "Transfer-Encoding", "Upgrade"}
+var hopByHop = []string{"Alt-Svc", "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Connection",
+	"Transfer-Encoding", "Upgrade"}
 
 // streamWriter sends every Write to the client at once, whatever its content
 // type (pitfall G6), and removes hop-by-hop headers.
@@ -114,7 +115,8 @@ type streamWriter struct {
 }
 
 func newStreamWriter(w http.ResponseWriter, r *http.Request) *streamWriter {
-	out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush, hasChunks: r.ProtoMajor == 1 && r.ProtoAtLeast(1, 1)}
+	out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush,
+		hasChunks: r.ProtoMajor == 1 && r.ProtoAtLeast(1, 1)}
 	if r.ProtoMajor == 1 {
 		out.cork = corkOf(r.Context()) // a connection of HTTP/2 is shared with other requests
 	}

@@ -56,12 +56,13 @@ func writesPerChunk(t *testing.T, ingress string, chunk []byte) {
 		t.Fatal(err)
 	}
 	a := authority(t)
-	p := start(t, proxy.Config{CA: a, Listener: counted, Ingress: []string{ingress}}, func(w http.ResponseWriter, r *http.Request) {
-		for range chunks {
-			_, _ = w.Write(chunk)
-			await(r.Context(), seen)
-		}
-	})
+	p := start(t, proxy.Config{CA: a, Listener: counted, Ingress: []string{ingress}},
+		func(w http.ResponseWriter, r *http.Request) {
+			for range chunks {
+				_, _ = w.Write(chunk)
+				await(r.Context(), seen)
+			}
+		})
 	c, tr := client(t, p, a)
 	url := "https://" + host + "/"
 	if ingress == proxy.BaseURL {

@@ -26,7 +26,8 @@ func FuzzHosts(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, seed := range []string{"api.anthropic.com", "API.OPENAI.COM.:443", "localhost:8443", "[::1]", "evil.com:443@api.openai.com", ""} {
+	for _, seed := range []string{"api.anthropic.com", "API.OPENAI.COM.:443", "localhost:8443", "[::1]",
+		"evil.com:443@api.openai.com", ""} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {

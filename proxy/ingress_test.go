@@ -29,13 +29,18 @@ type reply struct {
 
 // replies are the forms that providers answer in, each with its terminal event.
 var replies = map[string]reply{
-	"sse": {kind: "text/event-stream; charset=utf-8", path: "anthropic /v1/messages", request: `{"stream":true}`, chunks: []string{
-		"event: message_start\ndata: {\"type\":\"message_start\"}\n\n", "event: ping\r\ndata: {\"type\":\"pi", "ng\"}\r\n\r\n\n",
-		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"}},
-	"json array": {kind: "application/json; charset=UTF-8", path: "gemini /v1beta/models/m:streamGenerateContent", request: `{"contents":[]}`, chunks: []string{
-		`[{"candidates":[{"content":{}}]}` + "\n", ",\r\n{", `"candidates":[{"finishReason":"STOP"}]}`, "]"}},
-	"ndjson": {kind: "application/x-ndjson", path: "openai /v1/files/f/content", request: `{"n":1}`, chunks: []string{"{\"a\":1}\n", "{\"b\"", ":2}\n"}},
-	"json":   {kind: "application/json", path: "openai /v1/responses", request: `{"model":"m"}`, chunks: []string{`{"status":"completed","id":"resp_1"}`}, whole: true},
+	"sse": {kind: "text/event-stream; charset=utf-8", path: "anthropic /v1/messages", request: `{"stream":true}`,
+		chunks: []string{
+			"event: message_start\ndata: {\"type\":\"message_start\"}\n\n", "event: ping\r\ndata: {\"type\":\"pi",
+			"ng\"}\r\n\r\n\n",
+			"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"}},
+	"json array": {kind: "application/json; charset=UTF-8", path: "gemini /v1beta/models/m:streamGenerateContent",
+		request: `{"contents":[]}`, chunks: []string{
+			`[{"candidates":[{"content":{}}]}` + "\n", ",\r\n{", `"candidates":[{"finishReason":"STOP"}]}`, "]"}},
+	"ndjson": {kind: "application/x-ndjson", path: "openai /v1/files/f/content", request: `{"n":1}`,
+		chunks: []string{"{\"a\":1}\n", "{\"b\"", ":2}\n"}},
+	"json": {kind: "application/json", path: "openai /v1/responses", request: `{"model":"m"}`,
+		chunks: []string{`{"status":"completed","id":"resp_1"}`}, whole: true},
 }
 
 func (r reply) text() string { return strings.Join(r.chunks, "") }
@@ -43,8 +48,10 @@ func (r reply) text() string { return strings.Join(r.chunks, "") }
 // urls are the addresses the request has by either ingress.
 func (r reply) urls(p *proxy.Proxy) map[string]string {
 	provider, path, _ := strings.Cut(r.path, " ")
-	hosts := map[string]string{"anthropic": host, "openai": "api.openai.com", "gemini": "generativelanguage.googleapis.com"}
-	return map[string]string{proxy.MITM: "https://" + hosts[provider] + path, proxy.BaseURL: p.URLFor(proxy.BaseURL, "") + "/" + provider + path}
+	hosts := map[string]string{"anthropic": host, "openai": "api.openai.com",
+		"gemini": "generativelanguage.googleapis.com"}
+	return map[string]string{proxy.MITM: "https://" + hosts[provider] + path,
+		proxy.BaseURL: p.URLFor(proxy.BaseURL, "") + "/" + provider + path}
 }
 
 // serve sends the chunks one at a time, the next when the last has arrived.
@@ -120,7 +127,8 @@ func recordBy(t *testing.T, a *ca.Authority, r reply, way string, upstreamH2 boo
 	seen := make(chan struct{})
 	transport := reach(t, r.serve(seen), upstreamH2)
 	path := filepath.Join(t.TempDir(), "x.yaml")
-	writer, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
+	writer, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic},
+		cassette.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,11 +151,13 @@ func recordBy(t *testing.T, a *ca.Authority, r reply, way string, upstreamH2 boo
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, path, _ := strings.Cut(r.path, " "); !strings.HasPrefix(in.Request.URL, "https://") || !strings.HasSuffix(in.Request.URL, path) || string(in.Response.Body) != r.text() {
+	if _, path, _ := strings.Cut(r.path, " "); !strings.HasPrefix(in.Request.URL, "https://") ||
+		!strings.HasSuffix(in.Request.URL, path) || string(in.Response.Body) != r.text() {
 		t.Errorf("recorded %s %q", in.Request.URL, in.Response.Body)
 	}
 	// G14: what is kept is what the upstream spoke, not what the client did.
-	if want := map[bool]string{false: "HTTP/1.1", true: "HTTP/2.0"}[upstreamH2]; in.Response.Proto != want || len(in.Timeline) != len(r.chunks) {
+	if want := map[bool]string{false: "HTTP/1.1", true: "HTTP/2.0"}[upstreamH2]; in.Response.Proto != want ||
+		len(in.Timeline) != len(r.chunks) {
 		t.Errorf("kept as %s in %d chunks, want %s in %d", in.Response.Proto, len(in.Timeline), want, len(r.chunks))
 	}
 	return recording
@@ -162,7 +172,8 @@ func reach(t *testing.T, h http.Handler, h2 bool) http.RoundTripper {
 	t.Cleanup(upstream.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(upstream.Certificate())
-	transport, err := proxy.NewTransport(map[string]string{"anthropic": upstream.URL, "openai": upstream.URL, "gemini": upstream.URL}, roots)
+	transport, err := proxy.NewTransport(map[string]string{"anthropic": upstream.URL, "openai": upstream.URL,
+		"gemini": upstream.URL}, roots)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,11 +256,13 @@ func TestLeavingAfterTheLastByte(t *testing.T) {
 		<-r.Context().Done() // the end is sent only when the client no longer waits for it
 	}), true)
 	kept := make(chan cassette.Interaction, 1)
-	rec, err := record.New(record.Config{Transport: transport, Redactor: redact.New(nil), Observe: func(in cassette.Interaction) { kept <- in }})
+	rec, err := record.New(record.Config{Transport: transport, Redactor: redact.New(nil),
+		Observe: func(in cassette.Interaction) { kept <- in }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := reply{kind: "application/json", path: "openai /v1/responses", request: "{}", chunks: []string{text}, whole: true}
+	r := reply{kind: "application/json", path: "openai /v1/responses", request: "{}", chunks: []string{text},
+		whole: true}
 	fetchBy(t, authority(t), rec, r, "mitm h1", nil)
 	report := rec.Close()
 	if in := <-kept; in.End != cassette.EndEOF || len(report.Cut) > 0 {

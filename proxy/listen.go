@@ -93,7 +93,8 @@ func (p *Proxy) isOwnListener(conn net.Conn) bool {
 	from, ok2 := conn.LocalAddr().(*net.TCPAddr)
 	return ok && ok2 && slices.ContainsFunc(p.listeners, func(l ingressListener) bool {
 		at, ok := l.Addr().(*net.TCPAddr)
-		return ok && at.Port == to.Port && (at.IP.Equal(to.IP) || at.IP.IsUnspecified() && (to.IP.IsLoopback() || to.IP.Equal(from.IP)))
+		return ok && at.Port == to.Port &&
+			(at.IP.Equal(to.IP) || at.IP.IsUnspecified() && (to.IP.IsLoopback() || to.IP.Equal(from.IP)))
 	})
 }
 

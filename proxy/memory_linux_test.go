@@ -99,8 +99,10 @@ func largeInteraction(size int) cassette.Interaction {
 	event := []byte("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"" + strings.Repeat("word ", 60) + "\"}}\n\n")
 	body := bytes.Repeat(event, size/len(event))
 	return cassette.Interaction{
-		Request:  cassette.Request{Method: http.MethodPost, URL: "https://api.anthropic.com/v1/messages", Proto: "HTTP/1.1", Header: http.Header{}, Body: []byte(`{"stream":true}`)},
-		Response: cassette.Response{Status: 200, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body},
+		Request: cassette.Request{Method: http.MethodPost, URL: "https://api.anthropic.com/v1/messages",
+			Proto: "HTTP/1.1", Header: http.Header{}, Body: []byte(`{"stream":true}`)},
+		Response: cassette.Response{Status: 200, Proto: "HTTP/1.1",
+			Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body},
 		Timeline: []cassette.Chunk{{Length: len(body)}}, End: cassette.EndEOF,
 	}
 }

@@ -43,12 +43,14 @@ func TestQuicklyAnsweredPosts(t *testing.T) {
 	}
 	defer transport.(interface{ CloseIdleConnections() }).CloseIdleConnections()
 	guard := gate.New()
-	writer, err := cassette.Create(filepath.Join(t.TempDir(), "x.yaml"), cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
+	writer, err := cassette.Create(filepath.Join(t.TempDir(), "x.yaml"),
+		cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = writer.Discard() }()
-	rec, err := record.New(record.Config{Transport: transport, Writer: writer, Redactor: guard.Watch(redact.New(nil)), Gate: guard.Check})
+	rec, err := record.New(record.Config{Transport: transport, Writer: writer, Redactor: guard.Watch(redact.New(nil)),
+		Gate: guard.Check})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +61,10 @@ func TestQuicklyAnsweredPosts(t *testing.T) {
 	failed := post(c, quickPosts())
 	tr.CloseIdleConnections()
 	_ = p.Close(t.Context())
-	if report := rec.Close(); len(failed) > 0 || report.Saved != quickPosts() || len(report.Cut)+len(report.Lost)+len(report.Refused) > 0 {
-		t.Errorf("%d of %d failed, %d saved, first: %v; cut %d, lost %d", len(failed), quickPosts(), report.Saved, failed[:min(len(failed), 1)], len(report.Cut), len(report.Lost))
+	if report := rec.Close(); len(failed) > 0 || report.Saved != quickPosts() ||
+		len(report.Cut)+len(report.Lost)+len(report.Refused) > 0 {
+		t.Errorf("%d of %d failed, %d saved, first: %v; cut %d, lost %d", len(failed), quickPosts(), report.Saved,
+			failed[:min(len(failed), 1)], len(report.Cut), len(report.Lost))
 	}
 }
 
@@ -72,7 +76,8 @@ func post(c *http.Client, n int) (failed []string) {
 	for worker := range 32 {
 		wg.Go(func() {
 			for range n/32 + map[bool]int{true: 1}[worker < n%32] {
-				resp, err := c.Post("https://"+host+"/v1/messages", "application/json", strings.NewReader(`{"p":"`+prompt+`"}`))
+				resp, err := c.Post("https://"+host+"/v1/messages", "application/json",
+					strings.NewReader(`{"p":"`+prompt+`"}`))
 				why := ""
 				if err != nil {
 					why = err.Error()

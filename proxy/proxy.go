@@ -134,7 +134,8 @@ func New(cfg Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{cfg: cfg, allowed: allowed, tunnels: &tunnelListener{conns: make(chan net.Conn), closed: make(chan struct{})}}
+	p := &Proxy{cfg: cfg, allowed: allowed,
+		tunnels: &tunnelListener{conns: make(chan net.Conn), closed: make(chan struct{})}}
 	p.outerServer = p.newServer(p.requireCaller(p.connectHandler()))
 	p.outerServer.BaseContext, p.outerServer.ConnContext = sessionOf, p.withClient
 	p.innerServer = p.newServer(p.wrapHandler(http.HandlerFunc(p.insideTunnel)))
@@ -153,7 +154,8 @@ func (cfg Config) checkConfig(allowed hostSet) error {
 	}
 	for _, ingress := range cfg.Ingress {
 		if ingress != MITM && ingress != BaseURL {
-			return fmt.Errorf("ingress %q: unknown; use %s or %s%s", ingress, MITM, BaseURL, spelling.Hint(ingress, []string{MITM, BaseURL}))
+			return fmt.Errorf("ingress %q: unknown; use %s or %s%s", ingress, MITM, BaseURL,
+				spelling.Hint(ingress, []string{MITM, BaseURL}))
 		}
 	}
 	if err := cfg.checkCallers(); err != nil {

@@ -120,7 +120,8 @@ func TestOtherHostsAreRefused(t *testing.T) {
 	_, _ = io.WriteString(conn, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n")
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	text := body(t, resp, err)
-	if resp.StatusCode != http.StatusForbidden || !strings.Contains(text, "example.com:443: not a provider host, so nothing is sent there") || strings.Contains(text, "--allow-host") {
+	if resp.StatusCode != http.StatusForbidden || !strings.Contains(text,
+		"example.com:443: not a provider host, so nothing is sent there") || strings.Contains(text, "--allow-host") {
 		t.Errorf("CONNECT example.com: %d %s", resp.StatusCode, text)
 	}
 
@@ -206,7 +207,8 @@ func TestConfigIsChecked(t *testing.T) {
 
 func TestPortInUse(t *testing.T) {
 	first := start(t, proxy.Config{}, nil404)
-	second, err := proxy.New(proxy.Config{CA: authority(t), Handler: http.NotFoundHandler(), Listen: strings.TrimPrefix(first.URL(), "http://")})
+	second, err := proxy.New(proxy.Config{CA: authority(t), Handler: http.NotFoundHandler(),
+		Listen: strings.TrimPrefix(first.URL(), "http://")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +222,8 @@ func nil404(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
 // G9: goproxy's authority, whose key everybody has, is never used.
 func TestBuiltInAuthorityIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "authority.pem"), slices.Concat(goproxy.CA_CERT, []byte("\n"), goproxy.CA_KEY), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "authority.pem"),
+		slices.Concat(goproxy.CA_CERT, []byte("\n"), goproxy.CA_KEY), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ca.Open(dir, nil, time.Now()); !errors.Is(err, ca.ErrNotOurs) {

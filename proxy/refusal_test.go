@@ -19,7 +19,8 @@ import (
 func TestRefusalDoesNotWaitForTheUpload(t *testing.T) {
 	a := authority(t)
 	open := start(t, proxy.Config{CA: a, Ingress: []string{proxy.BaseURL, proxy.MITM}}, nil404)
-	locked := start(t, proxy.Config{CA: a, Ingress: []string{proxy.BaseURL, proxy.MITM}, Credential: "a-credential-of-24-chars"}, nil404)
+	locked := start(t, proxy.Config{CA: a, Ingress: []string{proxy.BaseURL, proxy.MITM},
+		Credential: "a-credential-of-24-chars"}, nil404)
 	for name, c := range map[string]struct {
 		dial   func(*testing.T) net.Conn
 		target string
@@ -29,10 +30,12 @@ func TestRefusalDoesNotWaitForTheUpload(t *testing.T) {
 		"wrong host":    {dialTo(open), "/anthropic/v1/messages", "elsewhere.example", http.StatusForbidden},
 		"wrong path":    {dialTo(open), "/elsewhere", "127.0.0.1", http.StatusNotFound},
 		"no credential": {dialTo(locked), "/anthropic/v1/messages", "127.0.0.1", http.StatusForbidden},
-		"plain HTTP":    {dialTo(open), "http://api.anthropic.com/v1/messages", "api.anthropic.com", http.StatusForbidden},
-		"in a tunnel":   {dialThrough(open, a.Pool()), "/v1/messages", "api.openai.com", http.StatusMisdirectedRequest},
+		"plain HTTP": {dialTo(open), "http://api.anthropic.com/v1/messages", "api.anthropic.com",
+			http.StatusForbidden},
+		"in a tunnel": {dialThrough(open, a.Pool()), "/v1/messages", "api.openai.com", http.StatusMisdirectedRequest},
 	} {
-		for _, framing := range []string{"Content-Length: 200000\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"} {
+		for _, framing := range []string{"Content-Length: 200000\r\n\r\n{",
+			"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"} {
 			t.Run(name+"/"+framing[:7], func(t *testing.T) {
 				conn := c.dial(t)
 				_, _ = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\n%s", c.target, c.host, framing)
@@ -78,7 +81,8 @@ func dialThrough(p *proxy.Proxy, roots *x509.CertPool) func(*testing.T) net.Conn
 func TestRefusalKeepsTheConnection(t *testing.T) {
 	a := authority(t)
 	said := make(chan string, 100)
-	p := start(t, proxy.Config{CA: a, Ingress: []string{proxy.BaseURL, proxy.MITM}, Log: func(line string) { said <- line }}, nil404)
+	p := start(t, proxy.Config{CA: a, Ingress: []string{proxy.BaseURL, proxy.MITM},
+		Log: func(line string) { said <- line }}, nil404)
 	for name, c := range map[string]struct {
 		dial   func(*testing.T) net.Conn
 		target string

@@ -34,7 +34,8 @@ type hugeBody struct {
 }
 
 func (h hugeBody) reader() io.Reader {
-	return io.MultiReader(strings.NewReader(h.begin), io.NewSectionReader(repeated(h.unit), 0, h.size-int64(len(h.begin))))
+	return io.MultiReader(strings.NewReader(h.begin),
+		io.NewSectionReader(repeated(h.unit), 0, h.size-int64(len(h.begin))))
 }
 
 // hugeReplies answers with one body.
@@ -45,29 +46,34 @@ type hugeReplies struct {
 
 func (h hugeReplies) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {h.kind}}, ContentLength: -1,
-		Body: io.NopCloser(h.body.reader()), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {h.kind}},
+		ContentLength: -1,
+		Body:          io.NopCloser(h.body.reader()), Request: r}, nil
 }
 
 // A huge body is saved in the memory that it takes once, whatever is in it: text, bytes
 // that YAML has no line for, one string, secrets.
 func TestHugeBodyIsInMemoryOnce(t *testing.T) {
-	const size, secret = 34 << 20, "sk-ant-api03-Zk8sQ1mB7vT2xY9wL4pR6nC3dF5gH0jKaQwErTyUiOpLkJhGfDsAzXcVbNm1234567890-AbCdEfAA"
+	const size, secret = 34 << 20,
+		"sk-ant-api03-Zk8sQ1mB7vT2xY9wL4pR6nC3dF5gH0jKaQwErTyUiOpLkJhGfDsAzXcVbNm1234567890-AbCdEfAA"
 	event := "data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"" + strings.Repeat("word ", 60) + "\"}}\n\n"
 	short := hugeBody{unit: event, size: int64(len(event))}
-	question, words := hugeBody{begin: `{"model":"claude"}`, size: 18}, hugeBody{`{"text":"`, strings.Repeat("word ", 100), size}
+	question, words := hugeBody{begin: `{"model":"claude"}`, size: 18},
+		hugeBody{`{"text":"`, strings.Repeat("word ", 100), size}
 	for name, c := range map[string]struct {
 		asked, answered hugeBody
 		kind            string
 	}{
-		"secrets":    {question, hugeBody{unit: strings.Repeat(event, 500) + strings.Replace(event, "word word", secret, 1), size: size}, "text/event-stream"},
+		"secrets": {question, hugeBody{unit: strings.Repeat(event, 500) + strings.Replace(event, "word word", secret,
+			1), size: size}, "text/event-stream"},
 		"one string": {question, words, "application/json"},
 		"bytes":      {question, hugeBody{unit: "\xff\x00\x01abcdefgh", size: size}, "application/json"},
 		"upload":     {words, short, "text/event-stream"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.yaml")
-			grown := peakWhile(t, func() { saveHuge(t, path, hugeReplies{c.answered, c.kind}, c.asked.reader(), secret) })
+			grown := peakWhile(t,
+				func() { saveHuge(t, path, hugeReplies{c.answered, c.kind}, c.asked.reader(), secret) })
 			if t.Logf("%.2f times the size", float64(grown)/size); grown > size*3/2 {
 				t.Errorf("saving %d MiB took %d MiB", size>>20, grown>>20)
 			}
@@ -92,7 +98,8 @@ func saveHuge(t *testing.T, path string, transport http.RoundTripper, upload io.
 		t.Fatal(err)
 	}
 	redactor.Use(rules)
-	rec, err := record.New(record.Config{Transport: transport, Writer: w, Redactor: guard.Watch(redactor), Gate: guard.Check})
+	rec, err := record.New(record.Config{Transport: transport, Writer: w, Redactor: guard.Watch(redactor),
+		Gate: guard.Check})
 	if err != nil {
 		t.Fatal(err)
 	}

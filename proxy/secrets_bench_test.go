@@ -74,6 +74,7 @@ func bodyWithSecrets(count int) string {
 		fmt.Fprintf(&servers, `{"name":"x","authorization_token":"%s"},`, base64.RawURLEncoding.EncodeToString(secret))
 	}
 	const words = "Name three capitals of Europe and a river each. "
-	head := `{"model":"claude-sonnet-4-5","mcp_servers":[` + servers.String() + `{}],"messages":[{"role":"user","content":"`
+	head := `{"model":"claude-sonnet-4-5","mcp_servers":[` + servers.String() +
+		`{}],"messages":[{"role":"user","content":"`
 	return head + strings.Repeat(words, (1_000_000-len(head))/len(words)) + `"}]}`
 }

@@ -21,7 +21,8 @@ func (p *Proxy) wrapHandler(next http.Handler) http.Handler {
 		ctx := context.WithValue(r.Context(), selfKey{}, p)
 		if status := upgradeStatus(r); status != 0 {
 			if !p.admitsWebSocket(r) {
-				p.refuseRequest(out, r, Upgrade, status, r.URL.Path+": a WebSocket, which is not recorded; use plain HTTP streaming")
+				p.refuseRequest(out, r, Upgrade, status,
+					r.URL.Path+": a WebSocket, which is not recorded; use plain HTTP streaming")
 				return
 			}
 			var release func()

@@ -25,7 +25,8 @@ const deadline = 10 * time.Second
 
 // G6: every write reaches the client at once, whatever its content type.
 func TestEveryWriteIsFlushed(t *testing.T) {
-	for _, kind := range []string{"text/event-stream", "application/json", "application/x-ndjson", "application/vnd.amazon.eventstream"} {
+	for _, kind := range []string{"text/event-stream", "application/json", "application/x-ndjson",
+		"application/vnd.amazon.eventstream"} {
 		for _, h2 := range []bool{false, true} {
 			ok := t.Run(fmt.Sprint(kind, " h2=", h2), func(t *testing.T) {
 				seen := make(chan struct{})
@@ -242,7 +243,8 @@ func (c *recordCounter) Read(p []byte) (int, error) {
 // A client may send its first TLS bytes without waiting for the tunnel.
 func TestEagerClient(t *testing.T) {
 	a := authority(t)
-	p := start(t, proxy.Config{CA: a}, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello") })
+	p := start(t, proxy.Config{CA: a},
+		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello") })
 	conn := tls.Client(&eagerConn{Conn: dial(t, p)}, &tls.Config{RootCAs: a.Pool(), ServerName: host})
 	defer func() { _ = conn.Close() }()
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n\r\n")
@@ -288,7 +290,8 @@ func TestHopByHopHeadersStay(t *testing.T) {
 	})
 	resp, err := c.Get("https://" + host + "/")
 	body(t, resp, err)
-	for name, want := range map[string]string{"Alt-Svc": "", "Keep-Alive": "", "Proxy-Authenticate": "", "X-Kept": "v"} {
+	for name, want := range map[string]string{"Alt-Svc": "", "Keep-Alive": "", "Proxy-Authenticate": "",
+		"X-Kept": "v"} {
 		if got := resp.Header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}

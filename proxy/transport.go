@@ -30,7 +30,8 @@ const maxReplyHeader = 1 << 20
 func replyError(err error) error {
 	long := fmt.Sprintf("larger than %d MiB, the most that is passed on", maxReplyHeader>>20)
 	switch text := err.Error(); {
-	case strings.Contains(text, "server response headers exceeded"), strings.Contains(text, "response header list larger than advertised limit"):
+	case strings.Contains(text, "server response headers exceeded"),
+		strings.Contains(text, "response header list larger than advertised limit"):
 		return errors.New("the header of the reply is " + long)
 	case text == "connection error: COMPRESSION_ERROR", text == "connection error: PROTOCOL_ERROR":
 		return fmt.Errorf("the reply is not valid HTTP/2, or its header is %s (%w)", long, err)
@@ -185,7 +186,8 @@ type Via struct {
 // no login.
 func ParseVia(address, login, noProxy string) (*Via, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" ||
+		strings.Trim(u.Path, "/") != "" {
 		return nil, errors.New("use http://HOST:PORT or https://HOST:PORT")
 	}
 	u = &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User}

@@ -93,16 +93,17 @@ func TestNoLoop(t *testing.T) {
 	for _, listen := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0"} {
 		upstream := map[string]string{"openai": other.URL}
 		var rt http.RoundTripper
-		p, err := New(Config{Ingress: []string{BaseURL}, Listen: listen, Credential: "correct-horse-battery", Handler: http.HandlerFunc(
-			func(w http.ResponseWriter, r *http.Request) {
-				out := r.Clone(r.Context())
-				out.RequestURI = ""
-				resp, err := rt.RoundTrip(out)
-				if err == nil {
-					_ = resp.Body.Close()
-				}
-				_, _ = io.WriteString(w, fmt.Sprint(errors.Is(err, errLoop)))
-			})})
+		p, err := New(Config{Ingress: []string{BaseURL}, Listen: listen, Credential: "correct-horse-battery",
+			Handler: http.HandlerFunc(
+				func(w http.ResponseWriter, r *http.Request) {
+					out := r.Clone(r.Context())
+					out.RequestURI = ""
+					resp, err := rt.RoundTrip(out)
+					if err == nil {
+						_ = resp.Body.Close()
+					}
+					_, _ = io.WriteString(w, fmt.Sprint(errors.Is(err, errLoop)))
+				})})
 		if err == nil {
 			err = p.Start()
 		}

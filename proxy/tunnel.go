@@ -161,9 +161,12 @@ func (t *tunnel) handshakeNotice(err error) Notice {
 		n.Text = fmt.Sprintf("%s: the client refused the proxy's certificate; make it trust what `recorder ca export` prints, or use --ingress base-url (%v)", t.address, err)
 	case errors.As(err, &plain):
 		n.Kind, n.Text = NoTLS, t.address+": the client spoke no TLS inside its tunnel; use https"
-		_, _ = io.WriteString(t.Conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"+refusalBody(n.Text))
+		_, _ = io.WriteString(t.Conn,
+			"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"+
+				refusalBody(n.Text))
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET):
-		n.Text = t.address + ": the client left while agreeing on TLS; if it failed, it does not trust what `recorder ca export` prints"
+		n.Text = t.address +
+			": the client left while agreeing on TLS; if it failed, it does not trust what `recorder ca export` prints"
 	case errors.Is(err, context.DeadlineExceeded):
 		n.Text = t.address + ": the client took too long to agree on TLS"
 	default:
@@ -177,7 +180,8 @@ func (t *tunnel) handshakeNotice(err error) Notice {
 func (p *Proxy) noticeUnusedTunnel(conn net.Conn, state http.ConnState) {
 	t := conn.(*tls.Conn).NetConn().(*tunnel)
 	if state == http.StateClosed && !t.used.Load() && p.lifetime.Err() == nil {
-		p.reportNotice(Notice{Unused, t.address, t.session, t.address + ": the client closed its tunnel without a request"})
+		p.reportNotice(Notice{Unused, t.address, t.session,
+			t.address + ": the client closed its tunnel without a request"})
 	}
 }
 
@@ -228,7 +232,8 @@ func (p *Proxy) connectHandler() http.Handler {
 		case r.Method == http.MethodConnect:
 			w = eagerHijacker{w}
 		case r.URL.IsAbs():
-			p.refuseRequest(w, r, Refused, http.StatusForbidden, r.URL.Host+": plain HTTP is not intercepted; use https")
+			p.refuseRequest(w, r, Refused, http.StatusForbidden,
+				r.URL.Host+": plain HTTP is not intercepted; use https")
 			return
 		}
 		gp.ServeHTTP(w, r)
@@ -243,13 +248,16 @@ func (discard) Printf(string, ...any) {}
 func (p *Proxy) handleConnect(address string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
 	switch {
 	case !slices.Contains(p.cfg.Ingress, MITM):
-		ctx.Resp = p.refusalResponse(ctx.Req, address+": tunnels are closed; open them with --ingress mitm") //nolint:bodyclose // goproxy closes it
+		ctx.Resp = p.refusalResponse(ctx.Req,
+			address+": tunnels are closed; open them with --ingress mitm") //nolint:bodyclose // goproxy closes it
 	case !p.allowed.allows(address):
 		ctx.Resp = p.refusalResponse(ctx.Req, p.notAllowed(address)) //nolint:bodyclose // goproxy closes it
 	default:
 		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack,
 			Hijack: func(r *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
-				p.openTunnel(&tunnel{Conn: conn, address: address, session: Session(r.Context()), cork: corkOf(r.Context()), client: r.Context().Value(clientKey{})}) //nolint:contextcheck // the tunnel outlives its CONNECT
+				p.openTunnel(&tunnel{Conn: conn, address: address, session: Session(r.Context()),
+					cork:   corkOf(r.Context()),
+					client: r.Context().Value(clientKey{})}) //nolint:contextcheck // the tunnel outlives its CONNECT
 			}}, address
 	}
 	return goproxy.RejectConnect, address
@@ -275,7 +283,8 @@ func (p *Proxy) insideTunnel(w http.ResponseWriter, r *http.Request) {
 	case !p.allowed.allows(r.Host):
 		p.refuseRequest(w, r, Refused, http.StatusForbidden, p.notAllowed(r.Host))
 	case urlHost(r.Host) != urlHost(t.address):
-		p.refuseRequest(w, r, Refused, http.StatusMisdirectedRequest, fmt.Sprintf("%s: asked for inside a tunnel to %s; open a tunnel to it", r.Host, t.address))
+		p.refuseRequest(w, r, Refused, http.StatusMisdirectedRequest,
+			fmt.Sprintf("%s: asked for inside a tunnel to %s; open a tunnel to it", r.Host, t.address))
 	default:
 		r.URL.Scheme, r.URL.Host = "https", urlHost(r.Host)
 		p.cfg.Handler.ServeHTTP(w, r)

@@ -84,7 +84,8 @@ func distrust(t *testing.T, conn net.Conn) {
 // cipher text.
 func distrustInClear(t *testing.T, conn net.Conn) {
 	t.Helper()
-	hello := tls.Client(&interrupted{Conn: conn}, &tls.Config{InsecureSkipVerify: true, ServerName: host, MinVersion: tls.VersionTLS13})
+	hello := tls.Client(&interrupted{Conn: conn},
+		&tls.Config{InsecureSkipVerify: true, ServerName: host, MinVersion: tls.VersionTLS13})
 	if err := hello.Handshake(); err == nil {
 		t.Error("trusted")
 	}
@@ -109,7 +110,8 @@ func (c *interrupted) Write(p []byte) (int, error) {
 func speakHTTP(t *testing.T, conn net.Conn) {
 	t.Helper()
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
-	if reply, _ := io.ReadAll(conn); !strings.HasPrefix(string(reply), "HTTP/1.1 400 ") || !strings.Contains(string(reply), "use https") {
+	if reply, _ := io.ReadAll(conn); !strings.HasPrefix(string(reply), "HTTP/1.1 400 ") ||
+		!strings.Contains(string(reply), "use https") {
 		t.Errorf("answered %q", reply)
 	}
 }

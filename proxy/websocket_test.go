@@ -16,15 +16,18 @@ import (
 // Config.WebSocket admits reach the handler, and that a refusal has a length.
 func TestWebSocketsReachTheHandler(t *testing.T) {
 	a := authority(t)
-	p := start(t, proxy.Config{CA: a, WebSocket: func(r *http.Request) bool { return r.Header.Get("X-Admit") != "" }}, func(w http.ResponseWriter, r *http.Request) {
-		websocket.Serve(w, r, websocket.Config{Turns: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(w, `data: {"type":"response.completed"}`+"\n\n")
-		})})
-	})
+	p := start(t, proxy.Config{CA: a, WebSocket: func(r *http.Request) bool { return r.Header.Get("X-Admit") != "" }},
+		func(w http.ResponseWriter, r *http.Request) {
+			websocket.Serve(w, r,
+				websocket.Config{Turns: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "text/event-stream")
+					_, _ = io.WriteString(w, `data: {"type":"response.completed"}`+"\n\n")
+				})})
+		})
 	c, _ := client(t, p, a)
 	for path, admit := range map[string]string{"/v1/responses": "", "/v1/realtime": "1"} {
-		_, resp, err := coder.Dial(t.Context(), "https://api.openai.com"+path, &coder.DialOptions{HTTPClient: c, HTTPHeader: http.Header{"X-Admit": {admit}}})
+		_, resp, err := coder.Dial(t.Context(), "https://api.openai.com"+path,
+			&coder.DialOptions{HTTPClient: c, HTTPHeader: http.Header{"X-Admit": {admit}}})
 		if err == nil || resp.StatusCode != http.StatusUpgradeRequired || resp.ContentLength <= 0 {
 			t.Errorf("%s: %v, %v", path, resp, err)
 		}
@@ -33,7 +36,8 @@ func TestWebSocketsReachTheHandler(t *testing.T) {
 		t.Errorf("%d upgrades were refused, want 2", p.Upgrades())
 	}
 
-	conn, _, err := coder.Dial(t.Context(), "https://api.openai.com/v1/responses", &coder.DialOptions{HTTPClient: c, HTTPHeader: http.Header{"X-Admit": {"1"}}})
+	conn, _, err := coder.Dial(t.Context(), "https://api.openai.com/v1/responses",
+		&coder.DialOptions{HTTPClient: c, HTTPHeader: http.Header{"X-Admit": {"1"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,12 +64,14 @@ func TestWebSocketsReachTheHandler(t *testing.T) {
 // told to.
 func TestCloseCutsWebSockets(t *testing.T) {
 	a, began := authority(t), make(chan struct{})
-	p := start(t, proxy.Config{CA: a, WebSocket: func(*http.Request) bool { return true }}, func(w http.ResponseWriter, r *http.Request) {
-		websocket.Serve(w, r, websocket.Config{Turns: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			close(began)
-			<-r.Context().Done()
-		})})
-	})
+	p := start(t, proxy.Config{CA: a, WebSocket: func(*http.Request) bool { return true }},
+		func(w http.ResponseWriter, r *http.Request) {
+			websocket.Serve(w, r,
+				websocket.Config{Turns: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					close(began)
+					<-r.Context().Done()
+				})})
+		})
 	c, _ := client(t, p, a)
 	conn, _, err := coder.Dial(t.Context(), "https://api.openai.com/v1/responses", &coder.DialOptions{HTTPClient: c})
 	if err != nil {

@@ -173,7 +173,8 @@ func compiled(name Name) (*typed, error) {
 		if err := json.Unmarshal(text, &root); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		t := &typed{rest: maps.Clone(root), branch: map[string]map[string]any{}, ready: map[string]*gojsonschema.Schema{}}
+		t := &typed{rest: maps.Clone(root), branch: map[string]map[string]any{},
+			ready: map[string]*gojsonschema.Schema{}}
 		delete(t.rest, "allOf")
 		var others []any
 		list, _ := root["allOf"].([]any)

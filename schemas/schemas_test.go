@@ -45,13 +45,17 @@ func TestValidate(t *testing.T) {
 		{"anthropic.event", `{"type":"content_block_stop","index":0,"new":1}`, ""},
 		{"anthropic.event", `{"type":"never_seen","index":"x"}`, ""},
 		{"anthropic.event", `{"type":"content_block_stop"}`, "anthropic.event: index is required"},
-		{"anthropic.event", `{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta"}}`, "anthropic.event: delta: signature is required"},
-		{"anthropic.event", `{"type":"content_block_delta","index":-1,"delta":{"type":"signature_delta"}}`, "(and 1 more)"},
+		{"anthropic.event", `{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta"}}`,
+			"anthropic.event: delta: signature is required"},
+		{"anthropic.event", `{"type":"content_block_delta","index":-1,"delta":{"type":"signature_delta"}}`,
+			"(and 1 more)"},
 		{"anthropic.event", `{"type":7}`, "type: Invalid type"},
 		{"anthropic.event", `{}`, "type is required"},
 		{"anthropic.event", `[]`, "Invalid type. Expected: object"},
-		{"anthropic.request", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text"}]}]}`, "messages[0].content"},
-		{"openai.event", `{"type":"response.function_call_arguments.delta","item_id":"i","output_index":0,"delta":1}`, "delta: Invalid type"},
+		{"anthropic.request", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text"}]}]}`,
+			"messages[0].content"},
+		{"openai.event", `{"type":"response.function_call_arguments.delta","item_id":"i","output_index":0,"delta":1}`,
+			"delta: Invalid type"},
 		{"gemini.chunk", `{"candidates":[{"finishReason":"NEW_REASON"}]}`, ""},
 		{"gemini.chunk", `{"candidates":{}}`, "candidates: Invalid type"},
 	} {
@@ -76,14 +80,16 @@ func TestSyntaxComesFirst(t *testing.T) {
 		`{"type":NaN}`:           "invalid character",
 		`{"type":"ping"} // end`: "something follows",
 	} {
-		if err := Validate("anthropic.event", []byte(doc)); !errors.Is(err, ErrSyntax) || !strings.Contains(err.Error(), want) {
+		if err := Validate("anthropic.event", []byte(doc)); !errors.Is(err, ErrSyntax) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", doc, err)
 		}
 	}
 	if err := Validate("anthropic.event", []byte(" {\"type\":\"ping\"}\n")); err != nil {
 		t.Error(err)
 	}
-	if err := Validate("nothing", nil); err == nil || !strings.Contains(err.Error(), "no such schema; one of [anthropic.event") {
+	if err := Validate("nothing", nil); err == nil ||
+		!strings.Contains(err.Error(), "no such schema; one of [anthropic.event") {
 		t.Error(err)
 	}
 }
@@ -148,7 +154,8 @@ func TestCorpus(t *testing.T) {
 		readFile(t, answer, &status)
 		var req struct{ Method, URL, Body string }
 		readFile(t, stem+".request.json", &req)
-		if status.Status != 200 || strings.Contains(req.URL, "/responses/") || knownOdd[filepath.Base(filepath.Dir(answer))] {
+		if status.Status != 200 || strings.Contains(req.URL, "/responses/") ||
+			knownOdd[filepath.Base(filepath.Dir(answer))] {
 			continue
 		}
 		if req.Body != "" {
@@ -159,7 +166,8 @@ func TestCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		schema := map[string]Name{"anthropic": "anthropic.event", "openai": "openai.event", "gemini": "gemini.chunk"}[provider]
+		schema := map[string]Name{"anthropic": "anthropic.event", "openai": "openai.event",
+			"gemini": "gemini.chunk"}[provider]
 		seen := map[string]int{}
 		for line := range bytes.Lines(body) {
 			data, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("data: "))

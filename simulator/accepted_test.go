@@ -33,11 +33,17 @@ const (
 var passings = map[string][]passing{
 	"anthropic": {
 		{id: "A-8", body: fmt.Sprintf(toClaude, `{"role":"assistant","content":"y"},{"role":"user","content":"x"}`)},
-		{id: "A-10", body: fmt.Sprintf(toClaude, asks1+asks1+`{"role":"assistant","content":"y"},{"role":"assistant","content":"z"},{"role":"user","content":"x"}`)},
-		{id: "A-11", body: fmt.Sprintf(toClaude, asks1+`{"role":"assistant","content":[{"type":"text","text":" "},{"type":"text","text":"y"}]},{"role":"user","content":"x"}`)},
-		{id: "ANT-S1", body: fmt.Sprintf(toClaude, asks1+strings.Replace(calls1, `[{`, `[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}},{`, 1)+result1)},
-		{id: "A-18", body: fmt.Sprintf(toClaude, asks1+calls1+result1+","+strings.Replace(calls1, `"f"`, `"g"`, 1)+result1)},
-		{id: "A-42", edit: func(again map[string]any) { again["model"] = "claude-opus-4-5"; delete(again, "thinking") }},
+		{id: "A-10", body: fmt.Sprintf(toClaude, asks1+asks1+
+			`{"role":"assistant","content":"y"},{"role":"assistant","content":"z"},{"role":"user","content":"x"}`)},
+		{id: "A-11", body: fmt.Sprintf(toClaude,
+			asks1+
+				`{"role":"assistant","content":[{"type":"text","text":" "},{"type":"text","text":"y"}]},{"role":"user","content":"x"}`)},
+		{id: "ANT-S1", body: fmt.Sprintf(toClaude, asks1+strings.Replace(calls1, `[{`,
+			`[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}},{`, 1)+result1)},
+		{id: "A-18", body: fmt.Sprintf(toClaude,
+			asks1+calls1+result1+","+strings.Replace(calls1, `"f"`, `"g"`, 1)+result1)},
+		{id: "A-42",
+			edit: func(again map[string]any) { again["model"] = "claude-opus-4-5"; delete(again, "thinking") }},
 		{id: "ANT-P6", body: fmt.Sprintf(toClaude, asks1+calls1+result1)},
 		{id: "ANT-T8", edit: func(again map[string]any) {
 			closeTurn(again)
@@ -45,8 +51,12 @@ var passings = map[string][]passing{
 			said["content"] = said["content"].([]any)[1:]
 		}},
 		{id: "ANT-I3", body: fmt.Sprintf(toClaude, asks1+calls1+result1)},
-		{id: "ANT-X12", body: fmt.Sprintf(toClaude, asks1+strings.Replace(calls1, `}]`, `},{"type":"text","text":"y"}]`, 1)+result1)},
-		{id: "ANT-S2", body: strings.Replace(fmt.Sprintf(toClaude, asks1+`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}]}`), "4-5", "4-6", 1)},
+		{id: "ANT-X12", body: fmt.Sprintf(toClaude,
+			asks1+strings.Replace(calls1, `}]`, `},{"type":"text","text":"y"}]`, 1)+result1)},
+		{id: "ANT-S2",
+			body: strings.Replace(fmt.Sprintf(toClaude,
+				asks1+
+					`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}]}`), "4-5", "4-6", 1)},
 		{id: "ANT-B3", body: `{"model":"claude-opus-5-5"}`, edit: func(again map[string]any) {
 			said := again["messages"].([]any)[1].(map[string]any)
 			said["content"] = said["content"].([]any)[1:]
@@ -55,26 +65,37 @@ var passings = map[string][]passing{
 	"openai": {
 		{id: "O-4", body: fmt.Sprintf(toGPT, `{"role":"user","content":"x"}`, `,"function":{"name":"f"}`)},
 		{id: "O-4", body: `{"model":"gpt-5.2","input":"x","client_metadata":{"session_id":"1"}}`},
-		{id: "O-11", body: fmt.Sprintf(toGPT, `{"type":"tool_search_call","call_id":"1","execution":"client","arguments":{"query":"f"}},{"type":"function_call_output","call_id":"1","output":"f"},{"role":"user","content":"x"}`, "")},
+		{id: "O-11", body: fmt.Sprintf(toGPT,
+			`{"type":"tool_search_call","call_id":"1","execution":"client","arguments":{"query":"f"}},{"type":"function_call_output","call_id":"1","output":"f"},{"role":"user","content":"x"}`, "")},
 		{id: "O-12", edit: func(again map[string]any) { lacking(again, "id", 2) }},
 		{id: "O-15", edit: func(again map[string]any) {
 			lacking(again, "id", 1)
 			again["input"].([]any)[1].(map[string]any)["summary"] = []any{}
 		}},
-		{id: "OAI-I5", body: fmt.Sprintf(toGPT, fmt.Sprintf(called1, "{}")+`,{"type":"message","role":"assistant","content":[{"type":"output_text","text":"y"}]},{"role":"user","content":"x"}`, "")},
+		{id: "OAI-I5", body: fmt.Sprintf(toGPT,
+			fmt.Sprintf(called1, "{}")+
+				`,{"type":"message","role":"assistant","content":[{"type":"output_text","text":"y"}]},{"role":"user","content":"x"}`, "")},
 		{id: "OAI-A2", body: fmt.Sprintf(toGPT, fmt.Sprintf(called1, `{"a`), "")},
-		{id: "OAI-B1", body: `{"model":"gpt-6-sol"}`, edit: func(again map[string]any) { again["tools"] = again["tools"].([]any)[1:] }, says: `"reason":"prefix_mismatch"`},
+		{id: "OAI-B1", body: `{"model":"gpt-6-sol"}`,
+			edit: func(again map[string]any) { again["tools"] = again["tools"].([]any)[1:] },
+			says: `"reason":"prefix_mismatch"`},
 	},
 	"gemini": {
 		{id: "G-7", body: fmt.Sprintf(toGemini, `{"role":"user","parts":[{"text":""}]}`)},
-		{id: "G-12", body: strings.Replace(fmt.Sprintf(toGemini, `{"parts":[{"text":"x"}]}`), "{", `{"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT"}}]}],`, 1)},
+		{id: "G-12", body: strings.Replace(fmt.Sprintf(toGemini, `{"parts":[{"text":"x"}]}`), "{",
+			`{"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT"}}]}],`, 1)},
 		{id: "G-13", body: fmt.Sprintf(toGemini, `{"role":"model","parts":[{"text":"y"}]},`+signed1+back1)},
-		{id: "G-14", url: "2.5-flash", body: fmt.Sprintf(toGemini, bare1+back1+`,{"role":"user","parts":[{"text":"x"}]},`+back1)},
-		{id: "G-14", body: fmt.Sprintf(toGemini, strings.Replace(signed1, "}]},", `},{"functionResponse":{"name":"f","response":{}}}]},`, 1)+`{"role":"user","parts":[{"text":"x"}]}`)},
+		{id: "G-14", url: "2.5-flash",
+			body: fmt.Sprintf(toGemini, bare1+back1+`,{"role":"user","parts":[{"text":"x"}]},`+back1)},
+		{id: "G-14", body: fmt.Sprintf(toGemini, strings.Replace(signed1, "}]},",
+			`},{"functionResponse":{"name":"f","response":{}}}]},`, 1)+`{"role":"user","parts":[{"text":"x"}]}`)},
 		{id: "G-15", url: "2.5-flash", body: fmt.Sprintf(toGemini, bare1+`{"role":"user","parts":[{"text":"x"}]}`)},
-		{id: "G-17", body: fmt.Sprintf(toGemini, bare1+back1+`,{"role":"model","parts":[{"text":"y"}]},{"role":"user","parts":[{"text":"x"}]}`)},
-		{id: "G-17", body: fmt.Sprintf(toGemini, strings.Replace(signed1, "]", `,{"functionCall":{"name":"f"}}]`, 1)+strings.Replace(back1, "]", `,{"functionResponse":{"name":"f","response":{}}}]`, 1))},
-		{id: "G-18", url: "2.5-flash", body: fmt.Sprintf(toGemini, strings.Replace(signed1, "skip_thought_signature_validator", "AAAA", 1)+back1)},
+		{id: "G-17", body: fmt.Sprintf(toGemini,
+			bare1+back1+`,{"role":"model","parts":[{"text":"y"}]},{"role":"user","parts":[{"text":"x"}]}`)},
+		{id: "G-17", body: fmt.Sprintf(toGemini, strings.Replace(signed1, "]", `,{"functionCall":{"name":"f"}}]`,
+			1)+strings.Replace(back1, "]", `,{"functionResponse":{"name":"f","response":{}}}]`, 1))},
+		{id: "G-18", url: "2.5-flash",
+			body: fmt.Sprintf(toGemini, strings.Replace(signed1, "skip_thought_signature_validator", "AAAA", 1)+back1)},
 		{id: "G-20", body: fmt.Sprintf(toGemini, signed1+back1)},
 		{id: "G-22", edit: func(again map[string]any) {
 			for _, c := range again["contents"].([]any) {
@@ -86,9 +107,11 @@ var passings = map[string][]passing{
 			}
 		}},
 		{id: "G-31", body: fmt.Sprintf(toGemini, `{"role":"user","parts":[{"text":"x"}]}`)},
-		{id: "G-32", body: fmt.Sprintf(toGemini, strings.Replace(signed1, `"name"`, `"id":"mine","name"`, 1)+strings.Replace(back1, `"name"`, `"id":"mine","name"`, 1))},
+		{id: "G-32", body: fmt.Sprintf(toGemini, strings.Replace(signed1, `"name"`, `"id":"mine","name"`,
+			1)+strings.Replace(back1, `"name"`, `"id":"mine","name"`, 1))},
 		{id: "G-32", body: fmt.Sprintf(toGemini, signed1+strings.Replace(back1, `"name"`, `"id":"mine","name"`, 1))},
-		{id: "G-27", body: `{"contents":[{"parts":[{"text":"x"}]}],"tools":[{"googleSearch":{}}],"toolConfig":{"functionCallingConfig":{"mode":"AUTO"}}}`},
+		{id: "G-27",
+			body: `{"contents":[{"parts":[{"text":"x"}]}],"tools":[{"googleSearch":{}}],"toolConfig":{"functionCallingConfig":{"mode":"AUTO"}}}`},
 		{id: "GEM-C4", url: "2.5-flash", body: fmt.Sprintf(toGemini, bare1+strings.Replace(back1, `"f"`, `"1"`, 1))},
 	},
 }
@@ -108,7 +131,8 @@ func TestAccepted(t *testing.T) {
 				if p.body != "" { // another model
 					ask["model"] = object(t, p.body)["model"]
 				}
-				again := talks[name].reply(object(t, asJSON(ask)), object(t, answer(t, h, "POST", url, asJSON(ask)).Body.String()))
+				again := talks[name].reply(object(t, asJSON(ask)),
+					object(t, answer(t, h, "POST", url, asJSON(ask)).Body.String()))
 				p.edit(again)
 				body = asJSON(again)
 			}
@@ -126,7 +150,8 @@ func TestAccepted(t *testing.T) {
 
 // closeTurn ends the turn of a talk and asks anew.
 func closeTurn(again map[string]any) {
-	again["messages"] = append(again["messages"].([]any), map[string]any{"role": "assistant", "content": "y"}, map[string]any{"role": "user", "content": "x"})
+	again["messages"] = append(again["messages"].([]any), map[string]any{"role": "assistant", "content": "y"},
+		map[string]any{"role": "user", "content": "x"})
 }
 
 // lacking takes a member from the input's items from one on.

@@ -56,7 +56,8 @@ func shortTurn(tb testing.TB) *specs.Scenario {
 	for _, s := range must(specs.Scenarios()) {
 		if s.Name == "thinking-tool-loop" {
 			one := *s
-			one.Targets = []specs.Target{{Provider: "anthropic", Model: "claude-opus-4-6"}, {Provider: "openai", Model: "gpt-5.5"}, {Provider: "gemini", Model: "gemini-3.5-flash"}}
+			one.Targets = []specs.Target{{Provider: "anthropic", Model: "claude-opus-4-6"},
+				{Provider: "openai", Model: "gpt-5.5"}, {Provider: "gemini", Model: "gemini-3.5-flash"}}
 			return &one
 		}
 	}
@@ -188,7 +189,8 @@ func TestManyStreams(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	}), ask())
-	t.Logf("%d open streams, %.1f KB each, of a bare handler %.1f KB, client included", heldStreams, float64(ours)/1024, float64(theirs)/1024)
+	t.Logf("%d open streams, %.1f KB each, of a bare handler %.1f KB, client included", heldStreams, float64(ours)/1024,
+		float64(theirs)/1024)
 	if ours > 64<<10 {
 		t.Errorf("an open stream takes %d bytes", ours)
 	}

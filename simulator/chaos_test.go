@@ -78,7 +78,8 @@ func errands(t *testing.T) []errand {
 		list := []errand{{url: c.url, body: c.ask}, {url: c.url, body: stream}}
 		switch provider {
 		case "gemini":
-			list[1] = errand{url: strings.Replace(c.url, "generateContent", "streamGenerateContent?alt=sse", 1), body: c.ask}
+			list[1] = errand{url: strings.Replace(c.url, "generateContent", "streamGenerateContent?alt=sse", 1),
+				body: c.ask}
 		case "openai":
 			list = append(list, errand{url: c.url, body: strings.Replace(stream, `"store":false`, `"store":true`, 1)})
 		}
@@ -210,7 +211,8 @@ func TestRealKeys(t *testing.T) {
 				}
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, r)
-				if w.Code != http.StatusUnauthorized && w.Code != http.StatusForbidden || !inShape(provider, w.Code, w.Body.Bytes()) || strings.Contains(w.Body.String(), key) {
+				if w.Code != http.StatusUnauthorized && w.Code != http.StatusForbidden ||
+					!inShape(provider, w.Code, w.Body.Bytes()) || strings.Contains(w.Body.String(), key) {
 					t.Errorf("%s in %q to %s: %d %s", key, header, provider, w.Code, w.Body)
 				}
 			}

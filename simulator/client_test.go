@@ -48,7 +48,8 @@ func (h heard) kinds() string {
 	var all []string
 	for _, b := range h.own {
 		kind, _ := b["type"].(string)
-		for _, name := range []string{"text", "functionCall", "toolCall", "toolResponse", "executableCode", "codeExecutionResult", "futurePart"} {
+		for _, name := range []string{"text", "functionCall", "toolCall", "toolResponse", "executableCode",
+			"codeExecutionResult", "futurePart"} {
 			if _, ok := b[name]; ok && kind == "" {
 				kind = name
 			}
@@ -92,19 +93,23 @@ func (c *client) request(tools bool) *http.Request {
 		body = map[string]any{"model": c.target.Model, "max_tokens": 2048, "stream": c.stream, "messages": c.said,
 			"thinking": map[string]any{"type": "adaptive", "display": "summarized"}}
 		if c.hosted {
-			offered = append(offered, object(c.t, `{"type":"web_search_20250305","name":"web_search"}`), object(c.t, `{"type":"code_execution_20250825","name":"code_execution"}`))
+			offered = append(offered, object(c.t, `{"type":"web_search_20250305","name":"web_search"}`),
+				object(c.t, `{"type":"code_execution_20250825","name":"code_execution"}`))
 		}
 	case "openai":
 		path, header = "/v1/responses", []string{"Authorization", "Bearer fake"}
 		body = map[string]any{"model": c.target.Model, "store": false, "stream": c.stream, "input": c.said,
-			"include": []string{"reasoning.encrypted_content", "code_interpreter_call.outputs", "web_search_call.action.sources"}, "reasoning": map[string]any{"effort": "high", "summary": "auto"}}
+			"include": []string{"reasoning.encrypted_content", "code_interpreter_call.outputs",
+				"web_search_call.action.sources"}, "reasoning": map[string]any{"effort": "high", "summary": "auto"}}
 		if c.hosted {
-			offered = append(offered, object(c.t, `{"type":"web_search"}`), object(c.t, `{"type":"code_interpreter","container":{"type":"auto"}}`))
+			offered = append(offered, object(c.t, `{"type":"web_search"}`),
+				object(c.t, `{"type":"code_interpreter","container":{"type":"auto"}}`))
 		}
 	case "gemini":
 		method := map[bool]string{true: "streamGenerateContent?alt=sse", false: "generateContent"}[c.stream]
 		path, header = "/v1beta/models/"+c.target.Model+":"+method, []string{"x-goog-api-key", "fake"}
-		body = map[string]any{"contents": c.said, "generationConfig": map[string]any{"thinkingConfig": map[string]any{"includeThoughts": true}}}
+		body = map[string]any{"contents": c.said,
+			"generationConfig": map[string]any{"thinkingConfig": map[string]any{"includeThoughts": true}}}
 		offered = []any{map[string]any{"functionDeclarations": offered}}
 		if c.hosted {
 			offered = append(offered, object(c.t, `{"googleSearch":{}}`), object(c.t, `{"codeExecution":{}}`))
@@ -186,7 +191,8 @@ func readAnthropic(h *heard, e map[string]any) {
 	case "content_block_start":
 		h.own = append(h.own, d.dict("content_block"))
 	case "content_block_delta":
-		for field, to := range map[string]string{"text": "text", "thinking": "thinking", "signature": "signature", "partial_json": "\x00input"} {
+		for field, to := range map[string]string{"text": "text", "thinking": "thinking", "signature": "signature",
+			"partial_json": "\x00input"} {
 			if piece := d.dict("delta").str(field); piece != "" {
 				last()[to] = last().str(to) + piece
 			}
@@ -196,7 +202,8 @@ func readAnthropic(h *heard, e map[string]any) {
 		if b.str("type") == "tool_use" || b.str("type") == "server_tool_use" {
 			var input map[string]any
 			if b.str("\x00input") != "" && json.Unmarshal([]byte(b.str("\x00input")), &input) != nil {
-				h.calls = append(h.calls, called{b.str("id"), b.str("name"), strings.ReplaceAll(b.str("\x00input"), `": "`, `":"`), true})
+				h.calls = append(h.calls, called{b.str("id"), b.str("name"),
+					strings.ReplaceAll(b.str("\x00input"), `": "`, `":"`), true})
 				return
 			}
 			if delete(b, "\x00input"); input != nil {
@@ -236,7 +243,8 @@ func readOpenAI(h *heard, e map[string]any) {
 				}
 			}
 		case "function_call":
-			h.calls = append(h.calls, called{item.str("call_id"), item.str("name"), strings.ReplaceAll(item.str("arguments"), `": "`, `":"`), item.str("status") != "completed"})
+			h.calls = append(h.calls, called{item.str("call_id"), item.str("name"),
+				strings.ReplaceAll(item.str("arguments"), `": "`, `":"`), item.str("status") != "completed"})
 		}
 	}
 }
@@ -291,7 +299,8 @@ func (c *client) run(h heard) {
 		case "anthropic":
 			results = append(results, map[string]any{"type": "tool_result", "tool_use_id": call.id, "content": result})
 		case "openai":
-			c.said = append(c.said, map[string]any{"type": "function_call_output", "call_id": call.id, "output": result})
+			c.said = append(c.said, map[string]any{"type": "function_call_output", "call_id": call.id,
+				"output": result})
 		case "gemini":
 			response := map[string]any{"name": call.name, "response": map[string]any{"output": result}}
 			if call.id != "" {
@@ -301,7 +310,8 @@ func (c *client) run(h heard) {
 		}
 	}
 	if results != nil {
-		c.said = append(c.said, map[string]any{"role": "user", map[string]string{"anthropic": "content", "gemini": "parts"}[c.target.Provider]: results})
+		c.said = append(c.said, map[string]any{"role": "user",
+			map[string]string{"anthropic": "content", "gemini": "parts"}[c.target.Provider]: results})
 	}
 }
 

@@ -41,7 +41,9 @@ func packBody(t testing.TB, coding string, body []byte) []byte {
 // askPacked sends a body to a path and returns the status and the reply.
 func askPacked(h http.Handler, path, coding string, body []byte) (int, string) {
 	r := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
-	r.Header = http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {coding}, "Authorization": {"Bearer made-up"}, "X-Api-Key": {"made-up"}, "Anthropic-Version": {"2023-06-01"}, "X-Goog-Api-Key": {"made-up"}}
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {coding},
+		"Authorization": {"Bearer made-up"}, "X-Api-Key": {"made-up"}, "Anthropic-Version": {"2023-06-01"},
+		"X-Goog-Api-Key": {"made-up"}}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w.Code, w.Body.String()
@@ -62,7 +64,8 @@ func TestCompressedRequests(t *testing.T) {
 			t.Fatalf("%s: %d %s", path, status, want)
 		}
 		for coding := range packers {
-			if status, got := askPacked(New(Config{}), path, strings.ToUpper(coding), packBody(t, coding, []byte(body))); status != http.StatusOK || got != want {
+			if status, got := askPacked(New(Config{}), path, strings.ToUpper(coding),
+				packBody(t, coding, []byte(body))); status != http.StatusOK || got != want {
 				t.Errorf("%s, %s: %d %s", path, coding, status, got)
 			}
 			if status, got := askPacked(New(Config{}), path, coding, []byte("no "+coding)); status != http.StatusBadRequest {

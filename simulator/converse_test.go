@@ -17,7 +17,8 @@ import (
 func eachProvider(t *testing.T, f func(t *testing.T, c *client)) {
 	t.Helper()
 	server, http := serve(t, New(Config{Seed: "converse"}))
-	for _, target := range []specs.Target{{Provider: "anthropic", Model: "claude-opus-4-6"}, {Provider: "openai", Model: "gpt-5.5"}, {Provider: "gemini", Model: "gemini-3.5-flash"}} {
+	for _, target := range []specs.Target{{Provider: "anthropic", Model: "claude-opus-4-6"},
+		{Provider: "openai", Model: "gpt-5.5"}, {Provider: "gemini", Model: "gemini-3.5-flash"}} {
 		for _, stream := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/stream=%t", target.Provider, stream), func(t *testing.T) {
 				f(t, &client{t: t, http: http, url: server.URL, target: target, stream: stream})
@@ -32,17 +33,20 @@ func eachProvider(t *testing.T, f func(t *testing.T, c *client)) {
 func TestConversation(t *testing.T) {
 	eachProvider(t, func(t *testing.T, c *client) {
 		all := c.loop(`Call conform_echo and look with "heron".`)
-		if len(all) != 2 || len(all[0].calls) != 2 || all[0].calls[0].args != `{"text":"heron"}` || !strings.Contains(all[1].text, "The tool conform_echo answered: heron.") {
+		if len(all) != 2 || len(all[0].calls) != 2 || all[0].calls[0].args != `{"text":"heron"}` ||
+			!strings.Contains(all[1].text, "The tool conform_echo answered: heron.") {
 			t.Errorf("with tools: %+v", all)
 		}
 		all = c.loop(`Now conform_noargs.`)
-		if len(all) != 2 || all[0].calls[0].name != "conform_noargs" || !strings.Contains(all[1].text, "conform_noargs answered: ok.") {
+		if len(all) != 2 || all[0].calls[0].name != "conform_noargs" ||
+			!strings.Contains(all[1].text, "conform_noargs answered: ok.") {
 			t.Errorf("again: %+v", all)
 		}
 		bare := *c
 		bare.said = nil
 		bare.prompt(`What is a heron?`)
-		if h := bare.hear(bare.request(false)); h.status != http.StatusOK || !strings.HasPrefix(h.text, "You wrote: What is a heron?") {
+		if h := bare.hear(bare.request(false)); h.status != http.StatusOK ||
+			!strings.HasPrefix(h.text, "You wrote: What is a heron?") {
 			t.Errorf("without tools: %d %s", h.status, h.body)
 		}
 	})
@@ -64,7 +68,8 @@ func TestStructured(t *testing.T) {
 			if h.status != http.StatusOK {
 				t.Fatalf("status %d: %s", h.status, h.body)
 			}
-			result, err := gojsonschema.Validate(gojsonschema.NewStringLoader(schema), gojsonschema.NewStringLoader(h.text))
+			result, err := gojsonschema.Validate(gojsonschema.NewStringLoader(schema),
+				gojsonschema.NewStringLoader(h.text))
 			if err != nil || !result.Valid() {
 				t.Errorf("%s is not of %s: %v", h.text, schema, err)
 			}
@@ -79,7 +84,8 @@ func structure(t *testing.T, provider string, body map[string]any, schema string
 	case "anthropic":
 		body["output_config"] = map[string]any{"format": map[string]any{"type": "json_schema", "schema": s}}
 	case "openai":
-		body["text"] = map[string]any{"format": map[string]any{"type": "json_schema", "name": "answer", "strict": true, "schema": s}}
+		body["text"] = map[string]any{"format": map[string]any{"type": "json_schema", "name": "answer", "strict": true,
+			"schema": s}}
 	case "gemini":
 		config := body["generationConfig"].(map[string]any)
 		config["responseMimeType"], config["responseJsonSchema"] = "application/json", s
@@ -105,9 +111,13 @@ func TestForms(t *testing.T) {
 			body["instructions"] = "Answer in JSON."
 		}, "{}"},
 		{"gemini", gemini(`{"responseMimeType":"application/json"}`), "{}"},
-		{"gemini", gemini(`{"responseMimeType":"application/json","responseSchema":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"},"s":{"type":"STRING"}},"required":["n"],"propertyOrdering":["n","s"]}}`), `{"n":1}`},
-		{"gemini", gemini(`{"responseMimeType":"application/json","responseSchema":{"type":"ARRAY","items":{"type":"STRING"},"minItems":"2"}}`), `["example","example"]`},
-		{"gemini", gemini(`{"responseMimeType":"text/x.enum","responseSchema":{"type":"STRING","enum":["heron","kestrel"]}}`), "heron"},
+		{"gemini",
+			gemini(`{"responseMimeType":"application/json","responseSchema":{"type":"OBJECT","properties":{"n":{"type":"INTEGER"},"s":{"type":"STRING"}},"required":["n"],"propertyOrdering":["n","s"]}}`), `{"n":1}`},
+		{"gemini",
+			gemini(`{"responseMimeType":"application/json","responseSchema":{"type":"ARRAY","items":{"type":"STRING"},"minItems":"2"}}`), `["example","example"]`},
+		{"gemini",
+			gemini(`{"responseMimeType":"text/x.enum","responseSchema":{"type":"STRING","enum":["heron","kestrel"]}}`),
+			"heron"},
 	} {
 		eachProvider(t, func(t *testing.T, cl *client) {
 			if cl.target.Provider != c.provider {
@@ -130,8 +140,10 @@ func TestAsides(t *testing.T) {
 		name, system, prompt, schema, want string
 		limit                              int
 	}{
-		{"a title", "You are a title generator. You output ONLY a thread title.", "Mend the parser of dates, please", "", "Mend the parser of dates", 0},
-		{"a title with a form", "Generate a concise, sentence-case title for this coding session.", "Mend the parser", form, `{"title":"Mend the parser"}`, 0},
+		{"a title", "You are a title generator. You output ONLY a thread title.", "Mend the parser of dates, please",
+			"", "Mend the parser of dates", 0},
+		{"a title with a form", "Generate a concise, sentence-case title for this coding session.", "Mend the parser",
+			form, `{"title":"Mend the parser"}`, 0},
 		{"a topic", "Analyze if this message indicates a new conversation topic.", "Herons", "", "Herons", 0},
 		{"a probe", "", "quota", "", "OK", 1},
 	} {
@@ -183,7 +195,8 @@ func TestShort(t *testing.T) {
 				c.prompt(`Call conform_echo with "` + strings.Repeat("heron ", 30) + `".`)
 				h := c.hear(c.request(tools))
 				if want := c.is("max_tokens", "incomplete/max_output_tokens", "MAX_TOKENS"); h.status != http.StatusOK || h.stop != want {
-					t.Fatalf("limit %d, tools %t: status %d, stop %q, want %q: %s", limit, tools, h.status, h.stop, want, h.body)
+					t.Fatalf("limit %d, tools %t: status %d, stop %q, want %q: %s", limit, tools, h.status, h.stop,
+						want, h.body)
 				}
 				for _, call := range h.calls {
 					if !call.partial && c.stream && c.target.Provider != "gemini" {

@@ -140,7 +140,8 @@ func ours(t *testing.T) []sample {
 	var all []sample
 	eachTurn(t, 1, func(t *testing.T, one *specs.Scenario, target specs.Target) {
 		for _, form := range forms(target.Provider) {
-			if w := firstResponse(t, changed(one, whole), target, form); w.Code == http.StatusOK && len(one.Turns[0].Emit) > 0 {
+			if w := firstResponse(t, changed(one, whole), target, form); w.Code == http.StatusOK &&
+				len(one.Turns[0].Emit) > 0 {
 				all = append(all, sampled(t, target.Provider, form == "unary", w))
 			}
 		}
@@ -174,8 +175,10 @@ func special(t *testing.T, h http.Handler) []sample {
 		c := &chat{provider: "openai", model: "gpt-5.5"}
 		c.first("Where do herons stand?", nil, true)
 		c.body["stream"] = stream
-		c.body["text"] = map[string]any{"format": map[string]any{"type": "json_schema", "name": "place", "strict": true, "schema": map[string]any{
-			"type": "object", "properties": map[string]any{"place": map[string]any{"type": "string"}}, "required": []any{"place"}, "additionalProperties": false}}}
+		c.body["text"] = map[string]any{"format": map[string]any{"type": "json_schema", "name": "place", "strict": true,
+			"schema": map[string]any{
+				"type": "object", "properties": map[string]any{"place": map[string]any{"type": "string"}},
+				"required": []any{"place"}, "additionalProperties": false}}}
 		all = append(all, sampled(t, "openai", !stream, answer(t, h, "POST", c.url(""), asJSON(c.body))))
 	}
 	return all
@@ -219,7 +222,8 @@ func kindsOf(e event) string {
 	for _, c := range e.list("candidates") {
 		for _, p := range c.list("content", "parts") {
 			kind := "text"
-			switch data := slices.DeleteFunc(p.keys(), func(k string) bool { return k == "thought" || k == "thoughtSignature" || k == "text" }); {
+			switch data := slices.DeleteFunc(p.keys(),
+				func(k string) bool { return k == "thought" || k == "thoughtSignature" || k == "text" }); {
 			case len(data) > 0:
 				kind = data[0]
 			case p.at("thought") == true:

@@ -47,14 +47,17 @@ func faultyScenario(t *testing.T) *specs.Scenario {
 func TestRefusedAtFirst(t *testing.T) {
 	for name, ask := range asks {
 		server, client := serve(t, New(Config{Scenario: faultyScenario(t), Seed: "faults"}))
-		if got := send(t, client, ask(server.URL, 0, true)); got.status != http.StatusTooManyRequests || (got.header.Get("Retry-After") == "") != (name[:3] == "gem") {
+		if got := send(t, client, ask(server.URL, 0, true)); got.status != http.StatusTooManyRequests ||
+			(got.header.Get("Retry-After") == "") != (name[:3] == "gem") {
 			t.Errorf("%s: first status %d, %v", name, got.status, got.header)
 		}
 		got := send(t, client, ask(server.URL, 0, true))
-		if got.status != http.StatusOK || !bytes.Contains(got.body, []byte("x_future_field")) || bytes.Contains(got.body, []byte("{{nonce")) {
+		if got.status != http.StatusOK || !bytes.Contains(got.body, []byte("x_future_field")) ||
+			bytes.Contains(got.body, []byte("{{nonce")) {
 			t.Errorf("%s: then status %d: %s", name, got.status, got.body)
 		}
-		if future := bytes.Contains(got.body, []byte("future_event")) || bytes.Contains(got.body, []byte("futureUpdate")); future != (name != "gemini-array") {
+		if future := bytes.Contains(got.body, []byte("future_event")) ||
+			bytes.Contains(got.body, []byte("futureUpdate")); future != (name != "gemini-array") {
 			t.Errorf("%s: an unknown event: %t", name, future)
 		}
 	}
@@ -88,7 +91,8 @@ func TestCutInCall(t *testing.T) {
 	for name, ask := range asks {
 		for _, stream := range []bool{true, false} {
 			got := send(t, client, ask(server.URL, 2, stream))
-			ended := map[string]string{"anthropic": `"max_tokens"`, "openai": `"max_output_tokens"`, "gemini": "MAX_TOKENS", "gemini-array": "MAX_TOKENS"}[name]
+			ended := map[string]string{"anthropic": `"max_tokens"`, "openai": `"max_output_tokens"`,
+				"gemini": "MAX_TOKENS", "gemini-array": "MAX_TOKENS"}[name]
 			if got.status != http.StatusOK || !bytes.Contains(got.body, []byte(ended)) {
 				t.Errorf("%s: stream %t, status %d: %s", name, stream, got.status, got.body)
 			}

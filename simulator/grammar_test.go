@@ -114,16 +114,20 @@ func suited(r *http.Request, target specs.Target) *http.Request {
 	for _, role := range []string{"fail", "awkward", "slow", "large", "image", "agent", "await"} {
 		for _, edit := range [][2]string{
 			{`"tools":[{"name":`, `"tools":[{"name":"conform_` + role + `","input_schema":{"type":"object"}},{"name":`},
-			{`"tools":[{"type":`, `"tools":[{"type":"function","name":"conform_` + role + `","parameters":{"type":"object"}},{"type":`},
-			{`"functionDeclarations":[`, `"functionDeclarations":[{"name":"conform_` + role + `","description":"A tool."},`},
+			{`"tools":[{"type":`, `"tools":[{"type":"function","name":"conform_` + role +
+				`","parameters":{"type":"object"}},{"type":`},
+			{`"functionDeclarations":[`, `"functionDeclarations":[{"name":"conform_` + role +
+				`","description":"A tool."},`},
 		} {
 			body = bytes.Replace(body, []byte(edit[0]), []byte(edit[1]), 1)
 		}
 	}
 	for _, edit := range [][2]string{
-		{`],"messages"`, `,{"type":"web_search_20250305","name":"web_search"},{"type":"code_execution_20250825","name":"code_execution"}],"messages"`},
+		{`],"messages"`,
+			`,{"type":"web_search_20250305","name":"web_search"},{"type":"code_execution_20250825","name":"code_execution"}],"messages"`},
 		{`],"input"`, `,{"type":"web_search"},{"type":"code_interpreter","container":{"type":"auto"}}],"input"`},
-		{`],"contents"`, `,{"googleSearch":{}},{"codeExecution":{}}],"toolConfig":{"includeServerSideToolInvocations":true},"contents"`},
+		{`],"contents"`,
+			`,{"googleSearch":{}},{"codeExecution":{}}],"toolConfig":{"includeServerSideToolInvocations":true},"contents"`},
 		{`{"type":"adaptive"}`, `{"type":"adaptive","display":"summarized"}`},
 	} {
 		body = bytes.Replace(body, []byte(edit[0]), []byte(edit[1]), 1)
@@ -178,7 +182,8 @@ func TestGrammarGreased(t *testing.T) {
 		kind specs.Grease
 		leave
 	}
-	all := []grease{{specs.GreaseEvent, leave{events: true}}, {specs.GreaseField, leave{}}, {specs.GreaseBlock, leave{blocks: true}}}
+	all := []grease{{specs.GreaseEvent, leave{events: true}}, {specs.GreaseField, leave{}},
+		{specs.GreaseBlock, leave{blocks: true}}}
 	own := map[string][]grease{
 		"anthropic": {{specs.GreaseStart, leave{twice: true}}},
 		"gemini":    {{specs.GreaseStop, leave{stop: true}}, {specs.GreaseUsage, leave{usage: true}}},
@@ -217,8 +222,10 @@ func TestGrammarBroken(t *testing.T) {
 			case turn.Fail != nil:
 				sound(t, judged(target.Provider, form, leave{fails: true}, body))
 			case turn.Cut != nil:
-				if _, complete := first(t, changed(one, whole), target, form); len(body) >= len(complete) || !bytes.HasPrefix(complete, body) {
-					t.Errorf("%s: the cut answer has %d bytes, the whole one %d; it must be a shorter beginning", form, len(body), len(complete))
+				if _, complete := first(t, changed(one, whole), target, form); len(body) >= len(complete) ||
+					!bytes.HasPrefix(complete, body) {
+					t.Errorf("%s: the cut answer has %d bytes, the whole one %d; it must be a shorter beginning", form,
+						len(body), len(complete))
 				}
 			}
 		}

@@ -36,8 +36,10 @@ func (m *messageJudge) event(e event, afterStart bool) {
 	switch e.name {
 	case "message_start":
 		m.started = e.under("message")
-		m.must(len(m.started.list("content")) == 0 && !m.started.has("stop_reason"), "start", "message_start holds a reply: %s", e.raw)
-		m.must(strings.HasPrefix(m.started.str("id"), "msg_01") && m.started.str("model") != "", "start", "no id or model: %s", e.raw)
+		m.must(len(m.started.list("content")) == 0 && !m.started.has("stop_reason"), "start",
+			"message_start holds a reply: %s", e.raw)
+		m.must(strings.HasPrefix(m.started.str("id"), "msg_01") && m.started.str("model") != "", "start",
+			"no id or model: %s", e.raw)
 	case "ping":
 		m.pings++
 		m.must(afterStart && m.open == 0, "ping", "ping is not right after the first content_block_start")
@@ -55,7 +57,8 @@ func (m *messageJudge) event(e event, afterStart bool) {
 		m.must(m.ended.data != nil && !m.fails, "end", "message_stop without message_delta, or after a failure")
 		m.over = true
 	case "error":
-		m.must(m.fails && e.str("error", "type") != "" && e.str("error", "message") != "", "error", "an error nobody asked for: %s", e.raw)
+		m.must(m.fails && e.str("error", "type") != "" && e.str("error", "message") != "", "error",
+			"an error nobody asked for: %s", e.raw)
 		m.over = true
 	default:
 		m.must(m.events, "type", "unknown event %s", e.name)
@@ -63,7 +66,8 @@ func (m *messageJudge) event(e event, afterStart bool) {
 }
 
 func (m *messageJudge) start(e event) {
-	m.must(m.open < 0 && e.num("index") == m.next && m.ended.data == nil, "index", "block %d starts while %d is open and %d is next", e.num("index"), m.open, m.next)
+	m.must(m.open < 0 && e.num("index") == m.next && m.ended.data == nil, "index",
+		"block %d starts while %d is open and %d is next", e.num("index"), m.open, m.next)
 	m.open, m.next, m.deltas, m.input, m.kind = e.num("index"), m.next+1, "", "", e.str("content_block", "type")
 	m.blocks = append(m.blocks, m.kind)
 	b := e.under("content_block")
@@ -71,23 +75,28 @@ func (m *messageJudge) start(e event) {
 	case "text":
 		m.must(b.str("text") == "", "delta", "a text starts with text: %s", e.raw)
 	case "thinking":
-		m.must(b.str("thinking") == "" && b.str("signature") == "" && b.has("signature"), "delta", "a thought starts with text: %s", e.raw)
+		m.must(b.str("thinking") == "" && b.str("signature") == "" && b.has("signature"), "delta",
+			"a thought starts with text: %s", e.raw)
 	case "redacted_thinking":
 		m.must(b.str("data") != "", "delta", "redacted thinking without data")
 	case "tool_use", "server_tool_use":
 		prefix := map[string]string{"tool_use": "toolu_01", "server_tool_use": "srvtoolu_01"}[m.kind]
-		m.must(strings.HasPrefix(b.str("id"), prefix) && b.str("name") != "" && len(b.under("input").data) == 0 && b.has("input"), "delta", "a call starts with input, or without id or name: %s", e.raw)
+		m.must(strings.HasPrefix(b.str("id"), prefix) && b.str("name") != "" && len(b.under("input").data) == 0 &&
+			b.has("input"), "delta", "a call starts with input, or without id or name: %s", e.raw)
 	}
 }
 
 // deltaOf says which deltas belong to which blocks.
-var deltaOf = map[string]string{"text_delta": "text", "citations_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking", "input_json_delta": "tool_use server_tool_use"}
+var deltaOf = map[string]string{"text_delta": "text", "citations_delta": "text", "thinking_delta": "thinking",
+	"signature_delta": "thinking", "input_json_delta": "tool_use server_tool_use"}
 
 func (m *messageJudge) delta(e event) {
 	kind := e.str("delta", "type")
-	m.must(m.open >= 0 && e.num("index") == m.open, "index", "delta for block %d while %d is open", e.num("index"), m.open)
+	m.must(m.open >= 0 && e.num("index") == m.open, "index", "delta for block %d while %d is open",
+		e.num("index"), m.open)
 	of, known := deltaOf[kind]
-	m.must(m.excused(known) || slices.Contains(strings.Fields(of), m.kind), "delta", "%s in a block of %s", kind, m.kind)
+	m.must(m.excused(known) || slices.Contains(strings.Fields(of), m.kind), "delta", "%s in a block of %s",
+		kind, m.kind)
 	if !known {
 		return
 	}
@@ -98,7 +107,8 @@ func (m *messageJudge) delta(e event) {
 	case "signature_delta":
 		m.must(e.str("delta", "signature") != "", "delta", "an empty signature")
 	case "input_json_delta":
-		m.must(m.deltas != "i" || e.str("delta", "partial_json") == "", "delta", "the first input_json_delta is not empty: %s", e.raw)
+		m.must(m.deltas != "i" || e.str("delta", "partial_json") == "", "delta",
+			"the first input_json_delta is not empty: %s", e.raw)
 		m.input += e.str("delta", "partial_json")
 	}
 }
@@ -112,7 +122,8 @@ func (m *messageJudge) stop(e event) {
 	switch {
 	case m.kind == "thinking":
 		thoughts := strings.TrimSuffix(m.deltas, "s")
-		m.must(len(m.deltas) == len(thoughts)+1 && strings.Trim(thoughts, "t") == "", "delta", "thinking is %q, not thoughts and one signature", m.deltas)
+		m.must(len(m.deltas) == len(thoughts)+1 && strings.Trim(thoughts, "t") == "", "delta",
+			"thinking is %q, not thoughts and one signature", m.deltas)
 	case m.kind == "text":
 		m.must(strings.Contains(m.deltas, "t"), "delta", "text without text")
 	case m.kind == "tool_use" || m.kind == "server_tool_use":
@@ -133,21 +144,26 @@ func (m *messageJudge) finish(e event) {
 	}
 	begun, now := m.started.under("usage"), e.under("usage")
 	for _, name := range []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"} {
-		m.must(begun.num(name) >= 0 && begun.num(name) == now.num(name), "usage", "%s is %d, then %d", name, begun.num(name), now.num(name))
+		m.must(begun.num(name) >= 0 && begun.num(name) == now.num(name), "usage", "%s is %d, then %d", name,
+			begun.num(name), now.num(name))
 	}
-	m.must(begun.num("output_tokens") >= 1 && begun.num("output_tokens") <= now.num("output_tokens"), "usage", "output_tokens %d, then %d", begun.num("output_tokens"), now.num("output_tokens"))
+	m.must(begun.num("output_tokens") >= 1 && begun.num("output_tokens") <= now.num("output_tokens"), "usage",
+		"output_tokens %d, then %d", begun.num("output_tokens"), now.num("output_tokens"))
 	m.anthropicUsage(now)
-	m.must(begun.str("service_tier") != "" && begun.has("cache_creation"), "usage", "no service_tier or cache_creation in %v", begun.data)
+	m.must(begun.str("service_tier") != "" && begun.has("cache_creation"), "usage",
+		"no service_tier or cache_creation in %v", begun.data)
 }
 
 func (j *judge) anthropicUsage(u event) {
-	j.must(u.count("output_tokens_details", "thinking_tokens") <= u.num("output_tokens"), "usage", "more thinking than output: %v", u.data)
+	j.must(u.count("output_tokens_details", "thinking_tokens") <= u.num("output_tokens"), "usage",
+		"more thinking than output: %v", u.data)
 	if c := u.under("cache_creation"); c.data != nil {
 		j.must(c.count("ephemeral_5m_input_tokens")+c.count("ephemeral_1h_input_tokens") == u.num("cache_creation_input_tokens"), "usage", "cache creation does not add up: %v", u.data)
 	}
 }
 
-var stopReasons = []string{"end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "model_context_window_exceeded"}
+var stopReasons = []string{"end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal",
+	"model_context_window_exceeded"}
 
 // stopped judges the stop reason by the kinds of the blocks.
 func (j *judge) stopped(reason string, blocks []string) {
@@ -175,14 +191,16 @@ func anthropicDocument(j *judge, d event) {
 		case "redacted_thinking":
 			j.must(b.str("data") != "", "content", "redacted thinking without data")
 		case "tool_use", "server_tool_use":
-			j.must(b.has("input") && b.str("id") != "" && b.str("name") != "", "content", "a call without id, name or input")
+			j.must(b.has("input") && b.str("id") != "" && b.str("name") != "", "content",
+				"a call without id, name or input")
 		default:
 			j.must(strings.HasSuffix(kind, "_tool_result") || j.blocks, "type", "unknown block %s", kind)
 		}
 	}
 	j.stopped(d.str("stop_reason"), kinds)
 	u := d.under("usage")
-	j.must(u.num("input_tokens") >= 0 && u.num("output_tokens") >= 1 && u.str("service_tier") != "", "usage", "usage %v", u.data)
+	j.must(u.num("input_tokens") >= 0 && u.num("output_tokens") >= 1 && u.str("service_tier") != "", "usage",
+		"usage %v", u.data)
 	j.anthropicUsage(u)
 }
 

@@ -27,7 +27,8 @@ func geminiStream(j *judge, all []event) {
 	for i, e := range all {
 		last := i == len(all)-1
 		if e.has("error") {
-			c.must(j.fails && last && e.num("error", "code") >= 400 && e.str("error", "status") != "", "error", "an error nobody asked for: %s", e.raw)
+			c.must(j.fails && last && e.num("error", "code") >= 400 && e.str("error", "status") != "", "error",
+				"an error nobody asked for: %s", e.raw)
 			return
 		}
 		c.chunk(e)
@@ -49,7 +50,8 @@ func geminiStream(j *judge, all []event) {
 // chunk judges what stands around the candidates.
 func (c *chunkJudge) chunk(e event) {
 	c.must(e.str("responseId") == c.id && c.id != "", "id", "responseId %q, then %q", c.id, e.str("responseId"))
-	c.must(e.str("modelVersion") == c.model && c.model != "", "id", "modelVersion %q, then %q", c.model, e.str("modelVersion"))
+	c.must(e.str("modelVersion") == c.model && c.model != "", "id", "modelVersion %q, then %q", c.model,
+		e.str("modelVersion"))
 	c.spent(e.under("usageMetadata"))
 }
 
@@ -58,8 +60,10 @@ func (c *chunkJudge) spent(u event) {
 	c.must(total >= c.total, "usage", "usage falls from %d to %d", c.total, total)
 	c.total = total
 	c.must(u.num("promptTokenCount")+u.count("candidatesTokenCount")+u.count("thoughtsTokenCount")+u.count("toolUsePromptTokenCount") == total, "usage", "usage does not add up: %v", u.data)
-	c.must(u.count("cachedContentTokenCount") <= u.num("promptTokenCount"), "usage", "more cached than input: %v", u.data)
-	for name, sum := range map[string]string{"promptTokensDetails": "promptTokenCount", "cacheTokensDetails": "cachedContentTokenCount"} {
+	c.must(u.count("cachedContentTokenCount") <= u.num("promptTokenCount"), "usage",
+		"more cached than input: %v", u.data)
+	for name, sum := range map[string]string{"promptTokensDetails": "promptTokenCount",
+		"cacheTokensDetails": "cachedContentTokenCount"} {
 		n := 0
 		for _, d := range u.list(name) {
 			n += d.num("tokenCount")
@@ -70,25 +74,30 @@ func (c *chunkJudge) spent(u event) {
 
 func (c *chunkJudge) candidate(d event, lead, last bool) {
 	c.must(!c.finished, "finish", "a candidate follows the last one")
-	c.must(d.str("content", "role") == "model" && d.num("index") == 0, "content", "role %q, index %d", d.str("content", "role"), d.num("index"))
+	c.must(d.str("content", "role") == "model" && d.num("index") == 0, "content", "role %q, index %d",
+		d.str("content", "role"), d.num("index"))
 	if lead {
 		c.must(d.str("finishReason") == "STOP", "finish", "no leading STOP")
 		return
 	}
-	c.must((d.str("finishReason") != "") == last, "finish", "finishReason %q in chunk that is the last: %t", d.str("finishReason"), last)
+	c.must((d.str("finishReason") != "") == last, "finish", "finishReason %q in chunk that is the last: %t",
+		d.str("finishReason"), last)
 	if last {
 		c.finished = true
-		c.must(slices.Contains(finishReasons, d.str("finishReason")), "finish", "finishReason %q", d.str("finishReason"))
+		c.must(slices.Contains(finishReasons, d.str("finishReason")), "finish", "finishReason %q",
+			d.str("finishReason"))
 	}
 	c.must(len(d.list("content", "parts")) > 0, "content", "no parts in %v", d.data)
 	for _, p := range d.list("content", "parts") {
 		c.part(p)
 	}
 	calls := slices.ContainsFunc(c.parts, func(p event) bool { return p.has("functionCall") })
-	c.must(!last || calls == (d.str("finishMessage") != "") || d.str("finishReason") != "STOP", "finish", "finishMessage %q, calls %t", d.str("finishMessage"), calls)
+	c.must(!last || calls == (d.str("finishMessage") != "") || d.str("finishReason") != "STOP", "finish",
+		"finishMessage %q, calls %t", d.str("finishMessage"), calls)
 }
 
-var finishReasons = []string{"STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "LANGUAGE", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL",
+var finishReasons = []string{"STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "LANGUAGE", "OTHER", "BLOCKLIST",
+	"PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL",
 	"UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE", "CONTINUATION"}
 
 var callID = regexp.MustCompile(`^[0-9a-z]{8}$`)
@@ -96,7 +105,8 @@ var callID = regexp.MustCompile(`^[0-9a-z]{8}$`)
 func (c *chunkJudge) part(p event) {
 	c.parts = append(c.parts, p)
 	data := slices.DeleteFunc(p.keys(), func(k string) bool { return k == "thought" || k == "thoughtSignature" })
-	known := len(data) == 1 && slices.Contains([]string{"text", "functionCall", "executableCode", "codeExecutionResult", "toolCall", "toolResponse", "inlineData"}, data[0])
+	known := len(data) == 1 && slices.Contains([]string{"text", "functionCall", "executableCode", "codeExecutionResult",
+		"toolCall", "toolResponse", "inlineData"}, data[0])
 	c.must(known || c.blocks && len(data) == 1, "content", "a part has data %v", data)
 	signed := p.str("thoughtSignature") != ""
 	c.must(!signed || p.at("thought") != true, "signature", "a signature on a thought")

@@ -118,7 +118,8 @@ func (j *judge) sse(provider string, body []byte) []event {
 			j.must(false, "frame", "%q: %v", text, err)
 			continue
 		}
-		j.must(provider == "gemini" || e.str("type") == e.name, "frame", "event %s carries type %s", e.name, e.str("type"))
+		j.must(provider == "gemini" || e.str("type") == e.name, "frame", "event %s carries type %s", e.name,
+			e.str("type"))
 		all = append(all, e)
 	}
 	return all
@@ -128,11 +129,13 @@ func (j *judge) sse(provider string, body []byte) []event {
 // a comma and CRLF.
 func (j *judge) array(body []byte) []event {
 	var raw []json.RawMessage
-	if err := json.Unmarshal(body, &raw); err != nil || !bytes.HasPrefix(body, []byte("[{")) || !bytes.HasSuffix(body, []byte("\n]")) {
+	if err := json.Unmarshal(body, &raw); err != nil || !bytes.HasPrefix(body, []byte("[{")) ||
+		!bytes.HasSuffix(body, []byte("\n]")) {
 		j.must(false, "frame", "not one array: %v", err)
 		return nil
 	}
-	j.must(bytes.Count(body, []byte("\n,\r\n{")) == 0 && bytes.Count(body, []byte("},\r\n{")) == len(raw)-1, "frame", "chunks are not parted by comma and CRLF")
+	j.must(bytes.Count(body, []byte("\n,\r\n{")) == 0 && bytes.Count(body, []byte("},\r\n{")) == len(raw)-1, "frame",
+		"chunks are not parted by comma and CRLF")
 	var all []event
 	for _, r := range raw {
 		e := event{raw: r}
@@ -149,7 +152,8 @@ func (j *judge) document(body []byte) event {
 	return e
 }
 
-var eventSchemas = map[string]schemas.Name{"anthropic": "anthropic.event", "openai": "openai.event", "gemini": "gemini.chunk"}
+var eventSchemas = map[string]schemas.Name{"anthropic": "anthropic.event", "openai": "openai.event",
+	"gemini": "gemini.chunk"}
 
 // schema holds messages against the provider's schema.
 func (j *judge) schema(provider string, raw []byte) {
@@ -204,8 +208,10 @@ func wrapped(provider string, body []byte) []byte {
 }
 
 var (
-	streams   = map[string]func(*judge, []event){"anthropic": anthropicStream, "openai": openaiStream, "gemini": geminiStream}
-	documents = map[string]func(*judge, event){"anthropic": anthropicDocument, "openai": openaiDocument, "gemini": geminiDocument}
+	streams = map[string]func(*judge, []event){"anthropic": anthropicStream, "openai": openaiStream,
+		"gemini": geminiStream}
+	documents = map[string]func(*judge, event){"anthropic": anthropicDocument, "openai": openaiDocument,
+		"gemini": geminiDocument}
 )
 
 // speech is what an answer says, whatever its form: kinds and texts, without ids

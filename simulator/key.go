@@ -61,7 +61,8 @@ var madeUpWords = sync.OnceValue(func() *regexp.Regexp {
 func hasKey(c *call) bool {
 	takes := c.Wire.Credentials
 	has := func(header string) bool { return c.Request.Header.Get(header) != "" }
-	return has(takes.Header) || slices.ContainsFunc(takes.Others, has) || takes.Parameter != "" && queryOf(c.Request).Get(takes.Parameter) != ""
+	return has(takes.Header) || slices.ContainsFunc(takes.Others, has) ||
+		takes.Parameter != "" && queryOf(c.Request).Get(takes.Parameter) != ""
 }
 
 // wrongWord is in a key that the simulator refuses as a provider refuses a key that it does not know,

@@ -28,10 +28,12 @@ func TestCitationsWhereAskedFor(t *testing.T) {
 	}
 	whole := answer(t, h, "POST", "/anthropic/v1/messages", request("false", enabled)).Body.Bytes()
 	var reply struct{ Content json.RawMessage }
-	if err := json.Unmarshal(whole, &reply); err != nil || !strings.Contains(string(reply.Content), `{"citations":[{"type":"char_location"`) {
+	if err := json.Unmarshal(whole, &reply); err != nil ||
+		!strings.Contains(string(reply.Content), `{"citations":[{"type":"char_location"`) {
 		t.Fatalf("%v: %s", err, whole)
 	}
-	again := strings.TrimSuffix(request("false", enabled), "]}") + `,{"role":"assistant","content":` + string(reply.Content) + `},{"role":"user","content":"Thanks."}]}`
+	again := strings.TrimSuffix(request("false", enabled), "]}") + `,{"role":"assistant","content":` +
+		string(reply.Content) + `},{"role":"user","content":"Thanks."}]}`
 	if w := answer(t, h, "POST", "/anthropic/v1/messages", again); w.Code != 200 {
 		t.Errorf("sent back: %s", w.Body)
 	}
@@ -45,7 +47,8 @@ func TestCitationsWhereAskedFor(t *testing.T) {
 func TestCompactionItems(t *testing.T) {
 	items := `{"role":"user","content":"Say hi. ` + strings.Repeat("word ", 1000) + `"}`
 	request := func(threshold, more string) string {
-		return `{"model":"gpt-5.2","store":false,"context_management":[{"type":"compaction","compact_threshold":` + threshold + `}],"input":[` + more + `]}`
+		return `{"model":"gpt-5.2","store":false,"context_management":[{"type":"compaction","compact_threshold":` +
+			threshold + `}],"input":[` + more + `]}`
 	}
 	h := New(Config{})
 	var reply struct{ Output []json.RawMessage }
@@ -57,14 +60,17 @@ func TestCompactionItems(t *testing.T) {
 	if !strings.Contains(compaction, `"type":"compaction"`) || !strings.Contains(compaction, `"id":"cmp_`) {
 		t.Fatalf("the last item is %s", compaction)
 	}
-	if w := answer(t, h, "POST", "/openai/v1/responses", request("99999", compaction+","+items)); w.Code != 200 || strings.Contains(w.Body.String(), "cmp_") {
+	if w := answer(t, h, "POST", "/openai/v1/responses", request("99999", compaction+","+items)); w.Code != 200 ||
+		strings.Contains(w.Body.String(), "cmp_") {
 		t.Errorf("sent back: %d %s", w.Code, w.Body)
 	}
 	altered := strings.Replace(compaction, `"encrypted_content":"gAAAAA`, `"encrypted_content":"gAAAAB`, 1)
-	if w := answer(t, h, "POST", "/openai/v1/responses", request("99999", altered+","+items)); w.Code != 400 || !strings.Contains(w.Body.String(), "could not be verified") {
+	if w := answer(t, h, "POST", "/openai/v1/responses", request("99999", altered+","+items)); w.Code != 400 ||
+		!strings.Contains(w.Body.String(), "could not be verified") {
 		t.Errorf("altered: %d %s", w.Code, w.Body)
 	}
-	streamed := answer(t, h, "POST", "/openai/v1/responses", strings.Replace(request("1000", items), "{", `{"stream":true,`, 1)).Body.String()
+	streamed := answer(t, h, "POST", "/openai/v1/responses",
+		strings.Replace(request("1000", items), "{", `{"stream":true,`, 1)).Body.String()
 	if strings.Count(streamed, `"type":"compaction"`) != 3 { // added, done, completed
 		t.Errorf("streamed: %s", streamed)
 	}
@@ -77,7 +83,8 @@ func TestAnthropicCompaction(t *testing.T) {
 	long := `{"role":"user","content":"Say hi. ` + strings.Repeat("word ", 50_000) + `"}`
 	const edit = `,"context_management":{"edits":[{"type":"compact_20260112","trigger":{"type":"input_tokens","value":60000}}]}`
 	request := func(stream bool, edit, messages string) string {
-		return fmt.Sprintf(`{"model":"claude-opus-4-6","max_tokens":999,"stream":%t,"messages":[%s]%s}`, stream, messages, edit)
+		return fmt.Sprintf(`{"model":"claude-opus-4-6","max_tokens":999,"stream":%t,"messages":[%s]%s}`, stream,
+			messages, edit)
 	}
 	h := New(Config{})
 	send := func(beta, body string) *httptest.ResponseRecorder {
@@ -103,17 +110,21 @@ func TestAnthropicCompaction(t *testing.T) {
 		}
 	}
 	whole := send("compact-2026-01-12", request(false, edit, long)).Body.Bytes()
-	if err := json.Unmarshal(whole, &reply); err != nil || len(reply.Content) < 2 || !strings.HasPrefix(string(reply.Content[0]), `{"type":"compaction","content":"Summary of the conversation`) {
+	if err := json.Unmarshal(whole, &reply); err != nil || len(reply.Content) < 2 ||
+		!strings.HasPrefix(string(reply.Content[0]), `{"type":"compaction","content":"Summary of the conversation`) {
 		t.Fatalf("%v: %s", err, whole)
 	}
 	u := reply.Usage
-	if p := u.Iterations; len(p) != 2 || p[0].Type != "compaction" || p[0].InputTokens < 60_000 || p[0].OutputTokens == 0 || p[1].Type != "message" || p[1].InputTokens != u.InputTokens || u.InputTokens > 100 {
+	if p := u.Iterations; len(p) != 2 || p[0].Type != "compaction" || p[0].InputTokens < 60_000 ||
+		p[0].OutputTokens == 0 || p[1].Type != "message" || p[1].InputTokens != u.InputTokens || u.InputTokens > 100 {
 		t.Errorf("usage %+v", u)
 	}
 	streamed := send("compact-2026-01-12", request(true, edit, long)).Body.String()
-	summary, _, _ := strings.Cut(strings.TrimPrefix(string(reply.Content[0]), `{"type":"compaction",`), `"encrypted_content"`)
+	summary, _, _ := strings.Cut(strings.TrimPrefix(string(reply.Content[0]), `{"type":"compaction",`),
+		`"encrypted_content"`)
 	delta := `"index":0,"delta":{"type":"compaction_delta",` + summary + `"encrypted_content":"E`
-	if !strings.Contains(streamed, `"index":0,"content_block":{"type":"compaction","content":null}`) || !strings.Contains(streamed, delta) {
+	if !strings.Contains(streamed, `"index":0,"content_block":{"type":"compaction","content":null}`) ||
+		!strings.Contains(streamed, delta) {
 		t.Errorf("%s is not in\n%s", delta, streamed)
 	}
 	content, _ := json.Marshal(reply.Content)
@@ -146,21 +157,26 @@ func TestCompactionCounts(t *testing.T) {
 		return counted.InputTokens
 	}
 	anthropic := func(block string) int {
-		return count("/anthropic/v1/messages/count_tokens", `{"model":"claude-opus-4-6","system":"Be brief.","messages":[{"role":"user","content":"`+word+`"},
+		return count("/anthropic/v1/messages/count_tokens",
+			`{"model":"claude-opus-4-6","system":"Be brief.","messages":[{"role":"user","content":"`+word+`"},
 			{"role":"assistant","content":[`+block+`{"type":"text","text":"a"}]},{"role":"user","content":"b"}]}`)
 	}
-	if before, after := anthropic(""), anthropic(`{"type":"compaction","content":"short"},`); before < 6000 || after > 100 {
+	if before, after := anthropic(""), anthropic(`{"type":"compaction","content":"short"},`); before < 6000 ||
+		after > 100 {
 		t.Errorf("anthropic: %d tokens, behind a compaction %d", before, after)
 	}
 	var reply struct{ Output []json.RawMessage }
-	whole := answer(t, h, "POST", "/openai/v1/responses", `{"model":"gpt-5.2","store":false,"context_management":[{"type":"compaction","compact_threshold":1000}],"input":"`+word+`"}`).Body.Bytes()
+	whole := answer(t, h, "POST", "/openai/v1/responses",
+		`{"model":"gpt-5.2","store":false,"context_management":[{"type":"compaction","compact_threshold":1000}],"input":"`+word+`"}`).Body.Bytes()
 	if err := json.Unmarshal(whole, &reply); err != nil || len(reply.Output) == 0 {
 		t.Fatalf("%v: %s", err, whole)
 	}
 	openai := func(item string) int {
-		return count("/openai/v1/responses/input_tokens", `{"model":"gpt-5.2","input":[{"role":"user","content":"`+word+`"},`+item+`{"role":"user","content":"b"}]}`)
+		return count("/openai/v1/responses/input_tokens",
+			`{"model":"gpt-5.2","input":[{"role":"user","content":"`+word+`"},`+item+`{"role":"user","content":"b"}]}`)
 	}
-	if before, after := openai(""), openai(string(reply.Output[len(reply.Output)-1])+","); before < 6000 || after > 300 {
+	if before, after := openai(""), openai(string(reply.Output[len(reply.Output)-1])+","); before < 6000 ||
+		after > 300 {
 		t.Errorf("openai: %d tokens, behind a compaction %d", before, after)
 	}
 }

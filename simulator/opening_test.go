@@ -34,21 +34,27 @@ turns:
 		t.Fatal(err)
 	}
 	forms := map[string]struct{ path, head, user, model, tail string }{
-		"anthropic": {"/v1/messages", `{"model":"claude-opus-4-5","max_tokens":9,"messages":[`, `{"role":"user","content":"TEXT"}`, `{"role":"assistant","content":"TEXT"}`, `]}`},
-		"openai":    {"/v1/responses", `{"model":"gpt-5.2","input":[`, `{"role":"user","content":"TEXT"}`, `{"role":"assistant","content":"TEXT"}`, `]}`},
-		"gemini":    {"/v1beta/models/gemini-3-flash-preview:generateContent", `{"contents":[`, `{"role":"user","parts":[{"text":"TEXT"}]}`, `{"role":"model","parts":[{"text":"TEXT"}]}`, `]}`},
+		"anthropic": {"/v1/messages", `{"model":"claude-opus-4-5","max_tokens":9,"messages":[`,
+			`{"role":"user","content":"TEXT"}`, `{"role":"assistant","content":"TEXT"}`, `]}`},
+		"openai": {"/v1/responses", `{"model":"gpt-5.2","input":[`, `{"role":"user","content":"TEXT"}`,
+			`{"role":"assistant","content":"TEXT"}`, `]}`},
+		"gemini": {"/v1beta/models/gemini-3-flash-preview:generateContent", `{"contents":[`,
+			`{"role":"user","parts":[{"text":"TEXT"}]}`, `{"role":"model","parts":[{"text":"TEXT"}]}`, `]}`},
 	}
 	for provider, form := range forms {
 		for name, c := range map[string]struct {
 			said []string // by turns, the user begins; "" is nothing
 			want string
 		}{
-			"no opening":               {[]string{"Name a bird."}, "A heron."},
-			"an opening":               {[]string{"Today is Monday.", "Understood.", "Name a bird."}, "A heron."},
-			"two openings":             {[]string{"Today is Monday.", "Understood.", "Be brief.", "Yes.", "Name a bird."}, "A heron."},
-			"an opening by the model":  {[]string{"", "What can I do?", "Name a bird."}, "A heron."},
-			"an opening, the next one": {[]string{"Today is Monday.", "Understood.", "Name a bird.", "A heron.", "And another one."}, "A wren."},
-			"words without an answer":  {[]string{"Left out here.", "", "Name a bird.", "A heron.", "And another one."}, "A robin."},
+			"no opening": {[]string{"Name a bird."}, "A heron."},
+			"an opening": {[]string{"Today is Monday.", "Understood.", "Name a bird."}, "A heron."},
+			"two openings": {[]string{"Today is Monday.", "Understood.", "Be brief.", "Yes.",
+				"Name a bird."}, "A heron."},
+			"an opening by the model": {[]string{"", "What can I do?", "Name a bird."}, "A heron."},
+			"an opening, the next one": {[]string{"Today is Monday.", "Understood.", "Name a bird.", "A heron.",
+				"And another one."}, "A wren."},
+			"words without an answer": {[]string{"Left out here.", "", "Name a bird.", "A heron.", "And another one."},
+				"A robin."},
 			"a prompt that is unknown": {[]string{"Name a fish.", "A carp.", "And another one."}, "A wren."},
 		} {
 			if provider == "anthropic" && c.said[0] == "" {
@@ -60,8 +66,10 @@ turns:
 					messages = append(messages, strings.Replace([]string{form.user, form.model}[i%2], "TEXT", text, 1))
 				}
 			}
-			r := httptest.NewRequest(http.MethodPost, form.path, strings.NewReader(form.head+strings.Join(messages, ",")+form.tail))
-			r.Header = http.Header{"X-Api-Key": {"test"}, "Authorization": {"Bearer test"}, "X-Goog-Api-Key": {"test"}, "Anthropic-Version": {"2023-06-01"}, "Content-Type": {"application/json"}}
+			r := httptest.NewRequest(http.MethodPost, form.path,
+				strings.NewReader(form.head+strings.Join(messages, ",")+form.tail))
+			r.Header = http.Header{"X-Api-Key": {"test"}, "Authorization": {"Bearer test"}, "X-Goog-Api-Key": {"test"},
+				"Anthropic-Version": {"2023-06-01"}, "Content-Type": {"application/json"}}
 			w := httptest.NewRecorder()
 			New(Config{Scenario: scenario, Seed: "birds"}).ServeHTTP(w, r)
 			if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), c.want) {

@@ -32,7 +32,8 @@ func (c *chat) url(form string) string {
 	case "openai":
 		return "/openai/v1/responses"
 	}
-	return "/gemini/v1beta/models/" + c.model + map[string]string{"unary": ":generateContent", "stream": ":streamGenerateContent?alt=sse", "array": ":streamGenerateContent"}[form]
+	return "/gemini/v1beta/models/" + c.model + map[string]string{"unary": ":generateContent",
+		"stream": ":streamGenerateContent?alt=sse", "array": ":streamGenerateContent"}[form]
 }
 
 func (c *chat) ask(t *testing.T, h http.Handler, form string) (int, []byte) {
@@ -49,7 +50,8 @@ func draw(rt *rapid.T, provider string) *chat {
 	c := &chat{provider: provider, model: rapid.SampledFrom(talkers[provider]).Draw(rt, "model")}
 	prompt := "Hello " + strings.ReplaceAll(rapid.StringN(0, 60, 400).Draw(rt, "prompt"), "\x00", " ")
 	schemas := map[string]map[string]any{}
-	for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][a-z0-9_]{2,15}`), 0, 3, rapid.ID).Draw(rt, "tools") {
+	for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][a-z0-9_]{2,15}`), 0, 3,
+		rapid.ID).Draw(rt, "tools") {
 		schemas[name] = drawSchema(rt)
 		if rapid.Bool().Draw(rt, "named") {
 			prompt += " Call " + name + "."
@@ -74,9 +76,11 @@ func (c *chat) first(prompt string, schemas map[string]map[string]any, thinks bo
 
 func drawSchema(rt *rapid.T) map[string]any {
 	properties := map[string]any{}
-	for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,8}`), 0, 3, rapid.ID).Draw(rt, "properties") {
+	for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,8}`), 0, 3, rapid.ID).Draw(rt,
+		"properties") {
 		properties[name] = rapid.SampledFrom([]map[string]any{
-			{"type": "string"}, {"type": "integer", "minimum": 3}, {"type": "boolean"}, {"type": "number"}, {"type": "string", "enum": []string{"a", "b"}},
+			{"type": "string"}, {"type": "integer", "minimum": 3}, {"type": "boolean"}, {"type": "number"},
+			{"type": "string", "enum": []string{"a", "b"}},
 			{"type": "array", "items": map[string]any{"type": "string"}},
 			{"type": "object", "properties": map[string]any{"deep": map[string]any{"type": "string"}}},
 		}).Draw(rt, "property")
@@ -89,7 +93,8 @@ func (c *chat) anthropic(prompt string, schemas map[string]map[string]any, think
 	for _, name := range names(schemas) {
 		tools = append(tools, map[string]any{"name": name, "input_schema": schemas[name]})
 	}
-	c.body = map[string]any{"model": c.model, "max_tokens": 2048, "tools": tools, "messages": []any{map[string]any{"role": "user", "content": prompt}}}
+	c.body = map[string]any{"model": c.model, "max_tokens": 2048, "tools": tools,
+		"messages": []any{map[string]any{"role": "user", "content": prompt}}}
 	switch {
 	case thinks && c.model == "claude-haiku-4-5":
 		c.body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": 1024}
@@ -103,7 +108,8 @@ func (c *chat) openai(prompt string, schemas map[string]map[string]any, thinks b
 	for _, name := range names(schemas) {
 		tools = append(tools, map[string]any{"type": "function", "name": name, "parameters": schemas[name]})
 	}
-	c.body = map[string]any{"model": c.model, "store": false, "tools": tools, "input": []any{map[string]any{"role": "user", "content": prompt}}}
+	c.body = map[string]any{"model": c.model, "store": false, "tools": tools,
+		"input": []any{map[string]any{"role": "user", "content": prompt}}}
 	if c.model != "gpt-4.1" {
 		c.body["include"] = []any{"reasoning.encrypted_content"}
 		if thinks {
@@ -115,7 +121,8 @@ func (c *chat) openai(prompt string, schemas map[string]map[string]any, thinks b
 func (c *chat) gemini(prompt string, schemas map[string]map[string]any, thinks bool) {
 	declarations := []any{}
 	for _, name := range names(schemas) {
-		declarations = append(declarations, map[string]any{"name": name, "description": "A tool.", "parametersJsonSchema": schemas[name]})
+		declarations = append(declarations,
+			map[string]any{"name": name, "description": "A tool.", "parametersJsonSchema": schemas[name]})
 	}
 	c.body = map[string]any{"generationConfig": map[string]any{"thinkingConfig": map[string]any{"includeThoughts": thinks}},
 		"contents": []any{map[string]any{"role": "user", "parts": []any{map[string]any{"text": prompt}}}}}
@@ -137,14 +144,17 @@ func (c *chat) next(unary []byte) bool {
 	case "anthropic":
 		for _, b := range d.list("content") {
 			if b.str("type") == "tool_use" {
-				results = append(results, map[string]any{"type": "tool_result", "tool_use_id": b.str("id"), "content": outcome})
+				results = append(results, map[string]any{"type": "tool_result", "tool_use_id": b.str("id"),
+					"content": outcome})
 			}
 		}
-		turn = []any{map[string]any{"role": "assistant", "content": d.at("content")}, map[string]any{"role": "user", "content": results}}
+		turn = []any{map[string]any{"role": "assistant", "content": d.at("content")},
+			map[string]any{"role": "user", "content": results}}
 	case "openai":
 		for _, item := range d.list("output") {
 			if item.str("type") == "function_call" {
-				results = append(results, map[string]any{"type": "function_call_output", "call_id": item.str("call_id"), "output": outcome})
+				results = append(results, map[string]any{"type": "function_call_output", "call_id": item.str("call_id"),
+					"output": outcome})
 			}
 		}
 		output, _ := d.at("output").([]any)
@@ -294,7 +304,8 @@ func TestTokensGrow(t *testing.T) {
 	for _, provider := range schematised() {
 		cost := func(prompt, description, system string) (input, output int) {
 			c := &chat{provider: provider, model: talkers[provider][0]}
-			c.first(prompt+"Call look_up.", map[string]map[string]any{"look_up": {"type": "object", "description": description}}, true)
+			c.first(prompt+"Call look_up.",
+				map[string]map[string]any{"look_up": {"type": "object", "description": description}}, true)
 			switch provider {
 			case "anthropic":
 				c.body["system"] = system
@@ -308,7 +319,8 @@ func TestTokensGrow(t *testing.T) {
 				t.Fatalf("%s: %d %s", provider, status, reply)
 			}
 			d := (&judge{}).document(reply)
-			return promptTokens(provider, d), max(d.num("usage", "output_tokens"), d.count("usageMetadata", "candidatesTokenCount")+d.count("usageMetadata", "thoughtsTokenCount"))
+			return promptTokens(provider, d), max(d.num("usage", "output_tokens"),
+				d.count("usageMetadata", "candidatesTokenCount")+d.count("usageMetadata", "thoughtsTokenCount"))
 		}
 		least, said := cost("", "short", "short")
 		if said < 20 {
@@ -353,7 +365,8 @@ func TestCaches(t *testing.T) {
 				}
 				sound(t, judged(provider, "unary", leave{}, unary))
 				read, written := cachedTokens(provider, (&judge{}).document(unary))
-				if marks := marked || provider != "anthropic"; (read > 1000) != (marks && turn == 1) || (written > 1000) != (marked && turn == 0 && provider == "anthropic") {
+				if marks := marked || provider != "anthropic"; (read > 1000) != (marks && turn == 1) ||
+					(written > 1000) != (marked && turn == 0 && provider == "anthropic") {
 					t.Errorf("%s, turn %d, marked %t: %d read, %d written", provider, turn, marked, read, written)
 				}
 				if !c.next(unary) && turn == 0 {

@@ -72,7 +72,8 @@ func Accepted(name string) []rule.Info {
 // credential. Where the host does not tell the dialect, the request is in the one that is named.
 func routeOf(r *http.Request, dialect string) route {
 	w, path := cutProvider(r.URL.Path)
-	w = cmp.Or(w, byHost(r.Host), firstWire(func(w *wires.Wire) bool { return w.Paths.MatchString(path) }), byCredential(r))
+	w = cmp.Or(w, byHost(r.Host), firstWire(func(w *wires.Wire) bool { return w.Paths.MatchString(path) }),
+		byCredential(r))
 	serves := func(o *wires.Wire) bool {
 		op, _ := script.Simulations()[o.Name].Find(path)
 		return op != "" && (o.Host == w.Host || slices.Contains(o.MoreHosts, w.Host))
@@ -98,7 +99,8 @@ func cutProvider(path string) (w *wires.Wire, rest string) {
 			op, _ := script.Simulations()[w.Name].Find(path)
 			return op != ""
 		}
-		if rest, ok := strings.CutPrefix(path, "/"+w.Name); ok && strings.HasPrefix(rest, "/") && (serves(rest) || !serves(path)) {
+		if rest, ok := strings.CutPrefix(path, "/"+w.Name); ok && strings.HasPrefix(rest, "/") &&
+			(serves(rest) || !serves(path)) {
 			return w, rest
 		}
 	}

@@ -25,7 +25,8 @@ func TestFind(t *testing.T) {
 		{"/v1/models", "x-api-key", "anthropic", script.Models, "", "/v1/models"},
 		{"/v1/models", "Authorization", "openai", script.Models, "", "/v1/models"},
 		{"/v1/models", "x-goog-api-key", "gemini", script.Models, "", "/v1/models"},
-		{"/anthropic/v1/models/claude-opus-4-6", "Authorization", "anthropic", script.Model, "claude-opus-4-6", "/v1/models/claude-opus-4-6"},
+		{"/anthropic/v1/models/claude-opus-4-6", "Authorization", "anthropic", script.Model, "claude-opus-4-6",
+			"/v1/models/claude-opus-4-6"},
 		{"http://api.anthropic.com/v1/models", "Authorization", "anthropic", script.Models, "", "/v1/models"},
 		{"http://generativelanguage.googleapis.com:443/v1/models", "", "gemini", script.Models, "", "/v1/models"},
 		{"/chat/completions", "Authorization", "chat", script.Generate, "", "/chat/completions"},
@@ -35,17 +36,21 @@ func TestFind(t *testing.T) {
 		{"/v1/responses/input_tokens", "", "openai", script.Count, "", "/v1/responses/input_tokens"},
 		{"/v1/responses/resp_1", "", "openai", script.Stored, "resp_1", "/v1/responses/resp_1"},
 		{"/v1/responses/resp_1/cancel", "", "openai", script.Cancel, "resp_1", "/v1/responses/resp_1/cancel"},
-		{"/openai/v1/responses/resp_1/input_items", "", "openai", script.Inputs, "resp_1", "/v1/responses/resp_1/input_items"},
+		{"/openai/v1/responses/resp_1/input_items", "", "openai", script.Inputs, "resp_1",
+			"/v1/responses/resp_1/input_items"},
 		{"/v1/responses/resp_1/what", "", "openai", "", "", "/v1/responses/resp_1/what"},
 		{"/v1/responses/", "", "openai", "", "", "/v1/responses/"},
-		{"http://chatgpt.com/backend-api/codex/responses", "Authorization", "openai", script.Generate, "", "/v1/responses"},
+		{"http://chatgpt.com/backend-api/codex/responses", "Authorization", "openai", script.Generate, "",
+			"/v1/responses"},
 		{"/v1beta/models/m:generateContent", "", "gemini", script.Generate, "m", "/v1beta/models/m:generateContent"},
-		{"/v1/models/m:streamGenerateContent", "", "gemini", script.Generate, "m", "/v1/models/m:streamGenerateContent"},
+		{"/v1/models/m:streamGenerateContent", "", "gemini", script.Generate, "m",
+			"/v1/models/m:streamGenerateContent"},
 		{"/gemini/v1beta/models/m:countTokens", "", "gemini", script.Count, "m", "/v1beta/models/m:countTokens"},
 		{"/v1beta/models", "", "gemini", script.Models, "", "/v1beta/models"},
 		{"/v1beta/models/m", "", "gemini", script.Model, "m", "/v1beta/models/m"},
 		{"/v1beta/models/m:embedContent", "", "gemini", "", "", "/v1beta/models/m:embedContent"},
-		{"/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent", "", "gemini", script.Generate, "m", "/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent"},
+		{"/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent", "", "gemini", script.Generate,
+			"m", "/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent"},
 		{"/", "", "openai", "", "", "/"},
 		{"/favicon.ico", "x-api-key", "anthropic", "", "", "/favicon.ico"},
 	} {
@@ -136,7 +141,8 @@ func TestMisdirected(t *testing.T) {
 		w := answer(t, h, c.method, c.url, c.body)
 		provider := strings.Split(c.url, "/")[1]
 		if w.Code != c.status || !inShape(provider, c.status, w.Body.Bytes()) {
-			t.Errorf("%s %s: %d %.200s; want %d in the shape of %s", c.method, c.url, w.Code, w.Body, c.status, provider)
+			t.Errorf("%s %s: %d %.200s; want %d in the shape of %s", c.method, c.url, w.Code, w.Body,
+				c.status, provider)
 		}
 		if c.status == 405 && w.Header().Get("Allow") == "" {
 			t.Errorf("%s %s: does not say what is allowed", c.method, c.url)
@@ -148,9 +154,12 @@ func TestMisdirected(t *testing.T) {
 func TestVertex(t *testing.T) {
 	h := New(Config{})
 	const body = `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`
-	for _, prefix := range []string{"/v1/projects/p/locations/l/", "/v1beta1/projects/p/locations/l/", "/v1/", "/gemini/v1/projects/p/locations/l/"} {
-		for method, said := range map[string]string{"generateContent": `"candidates": [`, "streamGenerateContent?alt=sse": `data: {"candidates": [`, "countTokens": `"totalTokens": `} {
-			r := httptest.NewRequest(http.MethodPost, prefix+"publishers/google/models/gemini-3.5-flash:"+method, strings.NewReader(body))
+	for _, prefix := range []string{"/v1/projects/p/locations/l/", "/v1beta1/projects/p/locations/l/", "/v1/",
+		"/gemini/v1/projects/p/locations/l/"} {
+		for method, said := range map[string]string{"generateContent": `"candidates": [`,
+			"streamGenerateContent?alt=sse": `data: {"candidates": [`, "countTokens": `"totalTokens": `} {
+			r := httptest.NewRequest(http.MethodPost, prefix+"publishers/google/models/gemini-3.5-flash:"+method,
+				strings.NewReader(body))
 			r.Header.Set("Authorization", "Bearer made-up")
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, r)
@@ -167,14 +176,16 @@ func TestProviders(t *testing.T) {
 	if w := answer(t, h, "GET", "/openai/v1/models", ""); w.Code != 200 {
 		t.Errorf("openai: %d", w.Code)
 	}
-	if w := answer(t, h, "GET", "/anthropic/v1/models", ""); w.Code != 404 || !inShape("anthropic", 404, w.Body.Bytes()) {
+	if w := answer(t, h, "GET", "/anthropic/v1/models", ""); w.Code != 404 ||
+		!inShape("anthropic", 404, w.Body.Bytes()) {
 		t.Errorf("anthropic: %d %s", w.Code, w.Body)
 	}
 }
 
 // TestKeyless holds that the other operations want a key, too.
 func TestKeyless(t *testing.T) {
-	for url, status := range map[string]int{"/anthropic/v1/models": 401, "/openai/v1/models": 401, "/openai/v1/responses/x": 401, "/gemini/v1beta/models": 403} {
+	for url, status := range map[string]int{"/anthropic/v1/models": 401, "/openai/v1/models": 401,
+		"/openai/v1/responses/x": 401, "/gemini/v1beta/models": 403} {
 		w := httptest.NewRecorder()
 		New(Config{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, url, nil))
 		if w.Code != status {

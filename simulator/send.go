@@ -126,7 +126,8 @@ var errUnknownCoding = errors.New("unknown content coding")
 // [*http.MaxBytesError] where more comes out than a provider takes. A body that is damaged
 // is left as it is: no rule can read it.
 func decodeBody(h http.Header, body []byte) ([]byte, error) {
-	names := strings.FieldsFunc(strings.ToLower(strings.Join(h.Values("Content-Encoding"), ",")), func(r rune) bool { return r == ',' || r == ' ' })
+	names := strings.FieldsFunc(strings.ToLower(strings.Join(h.Values("Content-Encoding"), ",")),
+		func(r rune) bool { return r == ',' || r == ' ' })
 	if len(names) > maxCodings || slices.ContainsFunc(names, func(name string) bool { return codings[name] == nil }) {
 		return nil, errUnknownCoding
 	}

@@ -34,8 +34,10 @@ func TestHTTP2(t *testing.T) {
 			body, err := io.ReadAll(resp.Body)
 			_ = resp.Body.Close()
 			reset := http2.StreamError{}
-			if resp.ProtoMajor != 2 || len(body) == 0 || !errors.As(err, &reset) && !strings.Contains(err.Error(), "INTERNAL_ERROR") {
-				t.Errorf("plain=%t %s: %s, %d bytes and then %v; want a stream that is reset", plain, name, resp.Proto, len(body), err)
+			if resp.ProtoMajor != 2 || len(body) == 0 ||
+				!errors.As(err, &reset) && !strings.Contains(err.Error(), "INTERNAL_ERROR") {
+				t.Errorf("plain=%t %s: %s, %d bytes and then %v; want a stream that is reset", plain, name, resp.Proto,
+					len(body), err)
 			}
 			if got := send(t, client, ask(server.URL, 0, true)); got.status != 200 || got.err != nil {
 				t.Errorf("plain=%t %s: after the cut %d, %v", plain, name, got.status, got.err)
@@ -80,7 +82,8 @@ func TestTaken(t *testing.T) {
 	}
 	defer one.Close()
 	address := strings.TrimPrefix(one.URL, "http://")
-	if _, err := Open(ListenConfig{Address: address}, http.NotFoundHandler()); err == nil || !strings.Contains(err.Error(), address+": cannot listen there: ") {
+	if _, err := Open(ListenConfig{Address: address}, http.NotFoundHandler()); err == nil ||
+		!strings.Contains(err.Error(), address+": cannot listen there: ") {
 		t.Errorf("%v", err)
 	}
 }

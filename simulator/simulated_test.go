@@ -14,19 +14,26 @@ import (
 // drills talk to the scenarios whose replies hold what no other has, and see what they
 // promise. The tests of package script play every turn of all scenarios.
 var drills = map[string]func(c *client){
-	"answer-comes-through": answerComesThrough, "any-tool": anyTool, "blocked-prompt": stops("", "", "PROHIBITED_CONTENT", ""),
+	"answer-comes-through": answerComesThrough, "any-tool": anyTool,
+	"blocked-prompt":   stops("", "", "PROHIBITED_CONTENT", ""),
 	"content-filter":   stops("", "incomplete/content_filter", "PROHIBITED_CONTENT", "It begins like this and"),
 	"context-overflow": stops("model_context_window_exceeded", "", "", "It goes on until there is no room"),
-	"cut-at-once":      breaks, "duplicate-start": duplicateStart, "error-after-200": errorAfter200, "grease": grease, "leading-stop": leadingStop,
-	"max-tokens":         stops("max_tokens", "incomplete/max_output_tokens", "MAX_TOKENS", "It begins well and then the tokens"),
+	"cut-at-once":      breaks, "duplicate-start": duplicateStart, "error-after-200": errorAfter200, "grease": grease,
+	"leading-stop": leadingStop,
+	"max-tokens": stops("max_tokens", "incomplete/max_output_tokens", "MAX_TOKENS",
+		"It begins well and then the tokens"),
 	"max-tokens-in-call": maxTokensInCall, "odd-chunks": oddChunks,
 	"overloaded": turnedDown(1, "", "", 529, 503, 503), "pause-turn": pauseTurn, "pause-in-text": pauseInText,
-	"prompt-too-long":   turnedDown(1, "", "", 400, 400, 400),
-	"rate-limit-date":   turnedDown(2, "Retry-After", "Fri, 02 Jan 2026 03:04:06 GMT", 429, 429, 429),
-	"rate-limit-silent": turnedDown(1, "", "", 429, 429, 429), "rate-limit-milliseconds": turnedDown(2, "Retry-After-Ms", "1000", 429, 429, 429),
-	"rate-limit-seconds": turnedDown(2, "Retry-After", "1", 429, 429, 429), "redacted-and-shown": redactedAndShown,
-	"refusal": stops("refusal", "refusal", "SAFETY", "I cannot help with that."), "refusal-without-words": stops("refusal", "", "SAFETY", ""),
-	"server-error": turnedDown(2, "", "", 500, 500, 500), "server-tools": serverTools, "side-traffic": sideTraffic, "stall": stall,
+	"prompt-too-long":         turnedDown(1, "", "", 400, 400, 400),
+	"rate-limit-date":         turnedDown(2, "Retry-After", "Fri, 02 Jan 2026 03:04:06 GMT", 429, 429, 429),
+	"rate-limit-silent":       turnedDown(1, "", "", 429, 429, 429),
+	"rate-limit-milliseconds": turnedDown(2, "Retry-After-Ms", "1000", 429, 429, 429),
+	"rate-limit-seconds":      turnedDown(2, "Retry-After", "1", 429, 429, 429), "redacted-and-shown": redactedAndShown,
+	"refusal":               stops("refusal", "refusal", "SAFETY", "I cannot help with that."),
+	"refusal-without-words": stops("refusal", "", "SAFETY", ""),
+	"server-error":          turnedDown(2, "", "", 500, 500, 500), "server-tools": serverTools,
+	"side-traffic": sideTraffic,
+	"stall":        stall,
 }
 
 func TestSimulatedScenarios(t *testing.T) {
@@ -84,7 +91,8 @@ func turnedDown(times int, header, value string, status ...int) func(c *client) 
 			}
 			switch {
 			case header == "":
-				if h.header.Get("Retry-After")+h.header.Get("Retry-After-Ms") != "" || strings.Contains(string(h.body), "retryDelay") {
+				if h.header.Get("Retry-After")+h.header.Get("Retry-After-Ms") != "" ||
+					strings.Contains(string(h.body), "retryDelay") {
 					t.Errorf("it says when to come back: %v %s", h.header, h.body)
 				}
 			case c.target.Provider == "gemini":
@@ -153,7 +161,8 @@ func answerComesThrough(c *client) {
 func anyTool(c *client) {
 	t := c.t
 	t.Helper()
-	if all := c.loop("Use a tool."); len(all) != 2 || all[0].calls[0].name != "conform_echo" || all[0].calls[0].args != `{"text":"heron"}` {
+	if all := c.loop("Use a tool."); len(all) != 2 || all[0].calls[0].name != "conform_echo" ||
+		all[0].calls[0].args != `{"text":"heron"}` {
 		t.Errorf("%+v", all)
 	}
 }
@@ -272,7 +281,8 @@ func oddChunks(c *client) {
 	t := c.t
 	t.Helper()
 	all := c.loop("Say something.")
-	if len(all) != 2 || all[0].text != "Zürich, 🦩 and שלום." || all[0].calls[0].args != `{"text":"héron 🦩"}` || all[1].text != "All at once: 🦩." {
+	if len(all) != 2 || all[0].text != "Zürich, 🦩 and שלום." || all[0].calls[0].args != `{"text":"héron 🦩"}` ||
+		all[1].text != "All at once: 🦩." {
 		t.Errorf("%+v", all)
 	}
 }

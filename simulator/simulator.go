@@ -106,7 +106,8 @@ func New(c Config) http.Handler {
 	if c.Now == nil {
 		c.Now = func() time.Time { return epoch }
 	}
-	h := &handler{Config: c, off: map[string]bool{}, key: seal.NewKey(c.Seed), stored: newTable(), clientTimeout: clientTimeout}
+	h := &handler{Config: c, off: map[string]bool{}, key: seal.NewKey(c.Seed), stored: newTable(),
+		clientTimeout: clientTimeout}
 	for _, id := range c.Off {
 		h.off[id] = true
 	}
@@ -169,7 +170,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		panic(http.ErrAbortHandler) // the client is gone
 	default:
-		h.writePlan(w, r, h.planAnswer(&call{Request: withPath(r, to.path), route: to, body: body, env: h.ruleEnv(to.Name), socket: socketOf(r)}))
+		h.writePlan(w, r, h.planAnswer(&call{Request: withPath(r, to.path), route: to, body: body,
+			env: h.ruleEnv(to.Name), socket: socketOf(r)}))
 	}
 }
 
@@ -217,7 +219,8 @@ func withPath(r *http.Request, path string) *http.Request {
 }
 
 func (h *handler) ruleEnv(provider string) rule.Env {
-	env := rule.Env{Key: h.key, Now: h.Now(), Level: h.Level, SkipsLow: h.isLenient(), Off: h.off, ForeignTokens: h.ForeignTokens}
+	env := rule.Env{Key: h.key, Now: h.Now(), Level: h.Level, SkipsLow: h.isLenient(), Off: h.off,
+		ForeignTokens: h.ForeignTokens}
 	if h.Scenario != nil {
 		env.Paused = func(said string) bool {
 			return slices.ContainsFunc(h.Scenario.Turns, func(t specs.Turn) bool {
@@ -237,8 +240,10 @@ func (h *handler) isLenient() bool { return h.Scenario != nil && h.Scenario.IsLe
 func (h *handler) planAnswer(c *call) script.Plan {
 	switch {
 	case realKeyPrefix(c.Request) != "":
-		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: fmt.Sprintf("the simulator refuses a key that looks real:"+
-			" it begins with %q and has %d bytes or more; set a made-up one, such as test-key", realKeyPrefix(c.Request), minRealKey)})
+		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth,
+			Message: fmt.Sprintf("the simulator refuses a key that looks real:"+
+				" it begins with %q and has %d bytes or more; set a made-up one, such as test-key",
+				realKeyPrefix(c.Request), minRealKey)})
 	case slices.ContainsFunc(sentKeys(c.Request), wrongWord().MatchString):
 		return rejectionPlan(c.route, c.RefusalOf("wrong_key"))
 	case c.op == script.Generate:
@@ -336,8 +341,10 @@ func (h *handler) composeReply(req script.Request, c *call) (script.Reply, *scri
 }
 
 func (h *handler) scriptedReply(req script.Request, c *call) (script.Reply, *script.Refusal) {
-	s := script.Script{Scenario: h.Scenario, Seed: h.Seed, Key: c.env.Key, Now: h.Now, AnyModel: h.AnyModel, Attempts: &h.attempts,
-		Intent: func(req script.Request) script.Intent { return c.Intent(req.Document) }, OwnTools: h.OwnTools, Mismatch: h.Mismatch}
+	s := script.Script{Scenario: h.Scenario, Seed: h.Seed, Key: c.env.Key, Now: h.Now, AnyModel: h.AnyModel,
+		Attempts: &h.attempts,
+		Intent:   func(req script.Request) script.Intent { return c.Intent(req.Document) }, OwnTools: h.OwnTools,
+		Mismatch: h.Mismatch}
 	reply, refusal := s.Reply(req)
 	if refusal != nil && refusal.Mismatch != nil && h.Mismatch != nil {
 		h.Mismatch(refusal.Mismatch)
@@ -353,7 +360,8 @@ func (h *handler) bodyPlan(c *call, body []byte) script.Plan {
 // replyHeader is that of a reply; what is random in it depends on the request.
 func (h *handler) replyHeader(c *call, form script.Form) http.Header {
 	sum := sha256.Sum256(append([]byte(c.Method+c.URL.RequestURI()), c.body...))
-	header := c.Provider.Header(script.Reply{Request: script.Request{Form: form}, Seed: hex.EncodeToString(sum[:8]), At: c.env.Now})
+	header := c.Provider.Header(script.Reply{Request: script.Request{Form: form}, Seed: hex.EncodeToString(sum[:8]),
+		At: c.env.Now})
 	header.Set("Date", c.env.Now.UTC().Format(http.TimeFormat))
 	return header
 }

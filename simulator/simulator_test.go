@@ -94,7 +94,8 @@ var asks = map[string]ask{
 		return post(url+"/v1beta/models/gemini-3.5-flash:"+method, geminiBody(turns), "x-goog-api-key", "fake")
 	},
 	"gemini-array": func(url string, turns int, _ bool) *http.Request {
-		return post(url+"/v1beta/models/gemini-3.5-flash:streamGenerateContent", geminiBody(turns), "x-goog-api-key", "fake")
+		return post(url+"/v1beta/models/gemini-3.5-flash:streamGenerateContent", geminiBody(turns),
+			"x-goog-api-key", "fake")
 	},
 }
 
@@ -164,7 +165,8 @@ func TestGolden(t *testing.T) {
 				if name == "gemini-array" && !stream {
 					continue
 				}
-				file := filepath.Join("testdata", fmt.Sprintf("%s-%d-%s", name, turn, map[bool]string{true: "stream", false: "unary"}[stream]))
+				file := filepath.Join("testdata",
+					fmt.Sprintf("%s-%d-%s", name, turn, map[bool]string{true: "stream", false: "unary"}[stream]))
 				got := send(t, client, ask(server.URL, turn, stream))
 				golden(t, file, got)
 			}
@@ -223,7 +225,8 @@ func TestCut(t *testing.T) {
 		for _, stream := range []bool{true, false} {
 			got := send(t, client, ask(server.URL, 3, stream))
 			if got.err == nil || len(got.body) == 0 {
-				t.Errorf("%s stream=%t: %d bytes and then %v; want some and a broken connection", name, stream, len(got.body), got.err)
+				t.Errorf("%s stream=%t: %d bytes and then %v; want some and a broken connection", name, stream,
+					len(got.body), got.err)
 			}
 		}
 	}
@@ -233,7 +236,8 @@ func TestFailure(t *testing.T) {
 	server, client := serve(t, New(Config{Scenario: everyScenario(t)}))
 	for name, ask := range asks {
 		got := send(t, client, ask(server.URL, 4, true))
-		if got.err != nil || got.status != http.StatusOK || !bytes.Contains(bytes.ToLower(got.body), []byte("overloaded")) {
+		if got.err != nil || got.status != http.StatusOK ||
+			!bytes.Contains(bytes.ToLower(got.body), []byte("overloaded")) {
 			t.Errorf("%s: status %d, %v, body ends %q", name, got.status, got.err, got.body[max(0, len(got.body)-200):])
 		}
 		if name == "gemini-array" {
@@ -274,34 +278,49 @@ func TestRefusals(t *testing.T) {
 		status int
 		text   string
 	}{
-		{"another path", with("openai", func(r *http.Request) { r.URL.Path = "/v1/completions" }), 404, "Invalid URL (POST /v1/completions)"},
-		{"GET", with("openai", func(r *http.Request) { r.Method = "GET" }), 405, "Not allowed to GET on /v1/responses."},
+		{"another path", with("openai", func(r *http.Request) { r.URL.Path = "/v1/completions" }), 404,
+			"Invalid URL (POST /v1/completions)"},
+		{"GET", with("openai", func(r *http.Request) { r.Method = "GET" }), 405,
+			"Not allowed to GET on /v1/responses."},
 		{"GET", with("anthropic", func(r *http.Request) { r.Method = "GET" }), 405, "Method Not Allowed"},
-		{"another path", with("anthropic", func(r *http.Request) { r.URL.Path = "/v1/complete" }), 404, `"not_found_error"`},
-		{"another path", with("gemini", func(r *http.Request) { r.URL.Path = "/v1beta/models/gemini-3.5-flash:embedContent" }), 404, `"NOT_FOUND"`},
+		{"another path", with("anthropic", func(r *http.Request) { r.URL.Path = "/v1/complete" }), 404,
+			`"not_found_error"`},
+		{"another path", with("gemini",
+			func(r *http.Request) { r.URL.Path = "/v1beta/models/gemini-3.5-flash:embedContent" }), 404, `"NOT_FOUND"`},
 		{"no version", with("anthropic", drop("anthropic-version")), 400, "anthropic-version: header is required"},
 		{"no key", with("anthropic", drop("x-api-key")), 401, `"authentication_error"`},
 		{"no key", with("openai", drop("Authorization")), 401, `"invalid_api_key"`},
 		{"no key", with("gemini", drop("x-goog-api-key")), 403, "unregistered callers"},
-		{"a real key", with("anthropic", func(r *http.Request) { r.Header.Set("x-api-key", "sk-ant-"+longKey) }), 401, `looks real: it begins with \"sk-\" and has 32 bytes or more; set a made-up one, such as test-key`},
-		{"a real key", with("openai", func(r *http.Request) { r.Header.Set("Authorization", "Bearer sk-"+longKey) }), 401, "looks real"},
-		{"a real key", with("gemini", func(r *http.Request) { r.Header.Set("x-goog-api-key", "AIza"+longKey) }), 403, "looks real"},
+		{"a real key", with("anthropic", func(r *http.Request) { r.Header.Set("x-api-key", "sk-ant-"+longKey) }), 401,
+			`looks real: it begins with \"sk-\" and has 32 bytes or more; set a made-up one, such as test-key`},
+		{"a real key", with("openai", func(r *http.Request) { r.Header.Set("Authorization", "Bearer sk-"+longKey) }),
+			401, "looks real"},
+		{"a real key", with("gemini", func(r *http.Request) { r.Header.Set("x-goog-api-key", "AIza"+longKey) }), 403,
+			"looks real"},
 		{"garbage", with("anthropic", nil, "{"), 400, "not valid JSON"},
 		{"garbage", with("openai", nil, "{"), 400, "could not parse"},
 		{"garbage", with("gemini", nil, "{"), 400, "Invalid JSON payload"},
 		{"no model", with("anthropic", nil, `{"messages":[{}]}`), 400, "model: Field required"},
-		{"no messages", with("anthropic", nil, `{"model":"claude-opus-4-6","max_tokens":9,"messages":[]}`), 400, "at least one message"},
+		{"no messages", with("anthropic", nil, `{"model":"claude-opus-4-6","max_tokens":9,"messages":[]}`), 400,
+			"at least one message"},
 		{"no input", with("openai", nil, `{"model":"m"}`), 400, "Missing required parameter: 'input'."},
 		{"input a number", with("openai", nil, `{"model":"m","input":1}`), 400, "Invalid type for 'input'"},
 		{"no contents", with("gemini", nil, `{}`), 400, "contents is not specified"},
-		{"another model", with("anthropic", nil, `{"model":"claude-opus-4-5","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`), 404, `"model: claude-opus-4-5"`},
+		{"another model", with("anthropic", nil,
+			`{"model":"claude-opus-4-5","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`), 404,
+			`"model: claude-opus-4-5"`},
 		{"another model", with("openai", nil, `{"model":"gpt-5.2","input":"x"}`), 400, "model_not_found"},
-		{"another model", with("gemini", func(r *http.Request) { r.URL.Path = "/v1beta/models/gemini-9:generateContent" }), 404, "models/gemini-9 is not found"},
-		{"no tool", with("openai", nil, `{"model":"gpt-5.5","input":"x"}`), 400, "no tool of the request ends in conform_echo"},
-		{"beyond the script", asks["anthropic"](server.URL, 6, true), 400, "one that holds 6 turns of the model and 7 prompts"},
+		{"another model", with("gemini",
+			func(r *http.Request) { r.URL.Path = "/v1beta/models/gemini-9:generateContent" }), 404,
+			"models/gemini-9 is not found"},
+		{"no tool", with("openai", nil, `{"model":"gpt-5.5","input":"x"}`), 400,
+			"no tool of the request ends in conform_echo"},
+		{"beyond the script", asks["anthropic"](server.URL, 6, true), 400,
+			"one that holds 6 turns of the model and 7 prompts"},
 	} {
 		if got := send(t, client, c.r); got.status != c.status || !bytes.Contains(got.body, []byte(c.text)) {
-			t.Errorf("%s %s: status %d %s; want %d and %q", c.r.URL.Path, c.name, got.status, got.body, c.status, c.text)
+			t.Errorf("%s %s: status %d %s; want %d and %q", c.r.URL.Path, c.name, got.status, got.body,
+				c.status, c.text)
 		}
 	}
 }
@@ -311,7 +330,8 @@ const longKey = "Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9"
 
 // TestMadeUpKeys holds that a key which cannot be somebody's is taken.
 func TestMadeUpKeys(t *testing.T) {
-	for _, key := range []string{"sk-test", "sk-mock", "sk-ant-x", "AIza-fake", "sk-ant-api03-test-key-of-no-account-0123456789", "sk-proj-dummy_" + longKey, "test-" + longKey} {
+	for _, key := range []string{"sk-test", "sk-mock", "sk-ant-x", "AIza-fake",
+		"sk-ant-api03-test-key-of-no-account-0123456789", "sk-proj-dummy_" + longKey, "test-" + longKey} {
 		r := post("/v1/messages", "{}")
 		if r.Header.Set("x-api-key", key); realKeyPrefix(r) != "" {
 			t.Errorf("%s is taken for a real key", key)
@@ -378,15 +398,20 @@ func TestRead(t *testing.T) {
 		url, body      string
 		turns, prompts int
 	}{
-		{"anthropic", "/v1/messages", `{"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant"},{"role":"assistant"},{"role":"user","content":[{"type":"tool_result"}]},{"role":"assistant"},{"role":"user","content":[{"type":"tool_result"},{"type":"text"}]}]}`, 2, 2},
+		{"anthropic", "/v1/messages",
+			`{"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant"},{"role":"assistant"},{"role":"user","content":[{"type":"tool_result"}]},{"role":"assistant"},{"role":"user","content":[{"type":"tool_result"},{"type":"text"}]}]}`, 2, 2},
 		{"openai", "/v1/responses", `{"model":"m","input":"a"}`, 0, 1},
-		{"openai", "/v1/responses", `{"model":"m","input":[{"role":"developer"},{"role":"user"},{"type":"reasoning"},{"type":"function_call"},{"type":"function_call"},{"type":"function_call_output"},{"type":"function_call_output"},{"type":"message","role":"assistant"},{"type":"message","role":"user"}]}`, 2, 2},
-		{"gemini", "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"text":""}]},{"role":"model","parts":[{"text":"x"}]},{"role":"user","parts":[{"functionResponse":{}}]},{"role":"user","parts":[{"text":"b"}]}]}`, 1, 2},
+		{"openai", "/v1/responses",
+			`{"model":"m","input":[{"role":"developer"},{"role":"user"},{"type":"reasoning"},{"type":"function_call"},{"type":"function_call"},{"type":"function_call_output"},{"type":"function_call_output"},{"type":"message","role":"assistant"},{"type":"message","role":"user"}]}`, 2, 2},
+		{"gemini", "/v1beta/models/m:generateContent",
+			`{"contents":[{"parts":[{"text":""}]},{"role":"model","parts":[{"text":"x"}]},{"role":"user","parts":[{"functionResponse":{}}]},{"role":"user","parts":[{"text":"b"}]}]}`, 1, 2},
 	} {
-		r := post("http://sim"+c.url, c.body, "x-api-key", "k", "anthropic-version", "v", "Authorization", "Bearer k", "x-goog-api-key", "k")
+		r := post("http://sim"+c.url, c.body, "x-api-key", "k", "anthropic-version", "v", "Authorization", "Bearer k",
+			"x-goog-api-key", "k")
 		got, refusal := script.Simulations()[c.provider].Parse(r, []byte(c.body)).Turn()
 		if refusal != nil || got.Turns != c.turns || got.Prompts != c.prompts {
-			t.Errorf("%s: %d turns, %d prompts, %v; want %d, %d", c.body, got.Turns, got.Prompts, refusal, c.turns, c.prompts)
+			t.Errorf("%s: %d turns, %d prompts, %v; want %d, %d", c.body, got.Turns, got.Prompts, refusal,
+				c.turns, c.prompts)
 		}
 	}
 }

@@ -44,8 +44,10 @@ type sealStatistics struct {
 }
 
 func measured(samples []sample, provider string, only func(sample) bool) *statistics {
-	s := &statistics{events: map[string]*eventStatistics{}, follows: map[[2]string]int{}, from: map[string]int{}, headers: map[string]int{},
-		ids: map[string]map[string]*idShape{}, seals: map[string]*sealStatistics{}, sizes: map[string][]int{}, deltas: map[string][]int{}}
+	s := &statistics{events: map[string]*eventStatistics{}, follows: map[[2]string]int{}, from: map[string]int{},
+		headers: map[string]int{},
+		ids:     map[string]map[string]*idShape{}, seals: map[string]*sealStatistics{}, sizes: map[string][]int{},
+		deltas: map[string][]int{}}
 	for _, r := range samples {
 		if r.provider == provider && only(r) {
 			s.add(r)
@@ -129,7 +131,8 @@ func (s *statistics) event(r sample, label string, e event) {
 }
 
 // opaque are members whose insides are the client's or the model's business.
-var opaque = []string{"args", "input", "arguments", "parameters", "input_schema", "schema", "metadata", "response", "tools", "instructions"}
+var opaque = []string{"args", "input", "arguments", "parameters", "input_schema", "schema", "metadata", "response",
+	"tools", "instructions"}
 
 // walk visits every member of an object, those in arrays by their type.
 func walk(path string, v any, visit func(path string, v any)) {
@@ -236,7 +239,8 @@ func addRunes(to map[rune]bool, text string) {
 }
 
 var idPrefix = map[string]*regexp.Regexp{
-	"anthropic": regexp.MustCompile(`^[a-z]+_01`), "openai": regexp.MustCompile(`^[a-z]+_`), "gemini": regexp.MustCompile(`^`),
+	"anthropic": regexp.MustCompile(`^[a-z]+_01`), "openai": regexp.MustCompile(`^[a-z]+_`),
+	"gemini": regexp.MustCompile(`^`),
 }
 
 // id notes the shape of an id that was not hidden by its recorder.
@@ -258,7 +262,8 @@ func (s *statistics) id(field, provider, text string) {
 
 // alphabet names the smallest usual alphabet that holds all characters.
 func alphabet(chars map[rune]bool) string {
-	for _, a := range [][2]string{{"hex", "0-9a-f"}, {"base36", "0-9a-z"}, {"base62", "0-9a-zA-Z"}, {"base64", "0-9a-zA-Z+/="}, {"base64url", "0-9a-zA-Z_=-"}} {
+	for _, a := range [][2]string{{"hex", "0-9a-f"}, {"base36", "0-9a-z"}, {"base62", "0-9a-zA-Z"},
+		{"base64", "0-9a-zA-Z+/="}, {"base64url", "0-9a-zA-Z_=-"}} {
 		all := slices.Collect(maps.Keys(chars))
 		if regexp.MustCompile(`^[` + a[1] + `]*$`).MatchString(string(all)) {
 			return a[0]
@@ -276,11 +281,13 @@ func (s *statistics) size(r sample, e event, blocks map[string]int) {
 	switch r.provider {
 	case "anthropic":
 		if kind := e.str("delta", "type"); e.str("type") == "content_block_delta" {
-			note(kind, e.str("delta", "text")+e.str("delta", "thinking")+e.str("delta", "partial_json")+e.str("delta", "signature"), e.num("index"))
+			note(kind, e.str("delta", "text")+e.str("delta", "thinking")+e.str("delta", "partial_json")+e.str("delta",
+				"signature"), e.num("index"))
 		}
 	case "openai":
 		if kind, ok := strings.CutSuffix(e.str("type"), ".delta"); ok {
-			note(strings.TrimPrefix(kind, "response."), e.str("delta"), []int{e.num("output_index"), e.num("content_index"), e.num("summary_index")})
+			note(strings.TrimPrefix(kind, "response."), e.str("delta"),
+				[]int{e.num("output_index"), e.num("content_index"), e.num("summary_index")})
 		}
 	default:
 		for _, c := range e.list("candidates") {

@@ -43,7 +43,8 @@ func TestStored(t *testing.T) {
 	}
 	items := r.ask(200, "GET", "/"+id+"/input_items", "")
 	data, _ := items["data"].([]any)
-	if first, _ := data[0].(map[string]any); len(data) != 1 || first["role"] != "user" || !strings.HasPrefix(first["id"].(string), "msg_") || items["first_id"] != first["id"] {
+	if first, _ := data[0].(map[string]any); len(data) != 1 || first["role"] != "user" ||
+		!strings.HasPrefix(first["id"].(string), "msg_") || items["first_id"] != first["id"] {
 		t.Errorf("input items %v", items)
 	}
 	if got := r.message(r.ask(400, "POST", "/"+id+"/cancel", "")); got != "Cannot cancel a synchronous response." {
@@ -74,16 +75,19 @@ func TestStoredByAccount(t *testing.T) {
 		status             int
 		method, path, body string
 	}{
-		{404, "GET", "/" + id, ""}, {404, "GET", "/" + id + "/input_items", ""}, {404, "DELETE", "/" + id, ""}, {404, "POST", "/" + id + "/cancel", ""},
+		{404, "GET", "/" + id, ""}, {404, "GET", "/" + id + "/input_items", ""}, {404, "DELETE", "/" + id, ""},
+		{404, "POST", "/" + id + "/cancel", ""},
 		{400, "POST", "", `{"model":"gpt-5.2","input":"x","previous_response_id":"` + id + `"}`},
-		{404, "POST", "", `{"model":"gpt-5.2","input":[{"type":"item_reference","id":"` + item + `"},{"role":"user","content":"x"}]}`},
+		{404, "POST", "", `{"model":"gpt-5.2","input":[{"type":"item_reference","id":"` + item +
+			`"},{"role":"user","content":"x"}]}`},
 	} {
 		if got := r.message(r.ask(c.status, c.method, c.path, c.body)); !strings.HasSuffix(strings.TrimRight(got, "."), "not found") {
 			t.Errorf("%s %s: %s", c.method, c.path, got)
 		}
 	}
 	credentials["openai"] = own
-	r.ask(200, "POST", "", `{"model":"gpt-5.2","input":[{"type":"item_reference","id":"`+item+`"},{"role":"user","content":"x"}]}`)
+	r.ask(200, "POST", "", `{"model":"gpt-5.2","input":[{"type":"item_reference","id":"`+item+
+		`"},{"role":"user","content":"x"}]}`)
 	r.ask(200, "GET", "/"+id, "")
 }
 
@@ -91,7 +95,8 @@ func TestStoredByAccount(t *testing.T) {
 // and types, complete, a text as a part.
 func TestInputItems(t *testing.T) {
 	r := responses{t, New(Config{})}
-	made := r.ask(200, "POST", "", `{"model":"gpt-5.5","input":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},
+	made := r.ask(200, "POST", "",
+		`{"model":"gpt-5.5","input":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},
 		{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"d"},
 		{"type":"message","id":"msg_1","role":"user","content":[{"type":"input_text","text":"e"}]}]}`)
 	list := r.ask(200, "GET", "/"+made["id"].(string)+"/input_items?order=asc", "")
@@ -102,8 +107,10 @@ func TestInputItems(t *testing.T) {
 		got = append(got, fmt.Sprint(item["type"], " ", id, " ", item["status"], " ", asJSON(item["content"])))
 	}
 	want := []string{
-		`message msg completed [{"text":"a","type":"input_text"}]`, `message msg completed [{"annotations":[],"logprobs":[],"text":"b","type":"output_text"}]`,
-		`function_call fc completed null`, `function_call_output fc completed null`, `message msg completed [{"text":"e","type":"input_text"}]`,
+		`message msg completed [{"text":"a","type":"input_text"}]`,
+		`message msg completed [{"annotations":[],"logprobs":[],"text":"b","type":"output_text"}]`,
+		`function_call fc completed null`, `function_call_output fc completed null`,
+		`message msg completed [{"text":"e","type":"input_text"}]`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("input items\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -113,13 +120,16 @@ func TestInputItems(t *testing.T) {
 // TestResume holds that a stream can be taken up behind any event.
 func TestResume(t *testing.T) {
 	r := responses{t, New(Config{})}
-	whole := answer(t, r.h, "POST", "/openai/v1/responses", `{"model":"gpt-5.5","input":"Say \"heron\".","stream":true}`).Body.String()
+	whole := answer(t, r.h, "POST", "/openai/v1/responses",
+		`{"model":"gpt-5.5","input":"Say \"heron\".","stream":true}`).Body.String()
 	all := strings.SplitAfter(whole, "\n\n")
 	_, rest, _ := strings.Cut(all[0], `"id":"`)
 	id, _, _ := strings.Cut(rest, `"`)
-	for after, want := range map[string]string{"": whole, "&starting_after=0": strings.Join(all[1:], ""), "&starting_after=3": strings.Join(all[4:], ""), "&starting_after=999": ""} {
+	for after, want := range map[string]string{"": whole, "&starting_after=0": strings.Join(all[1:], ""),
+		"&starting_after=3": strings.Join(all[4:], ""), "&starting_after=999": ""} {
 		w := answer(t, r.h, "GET", "/openai/v1/responses/"+id+"?stream=true"+after, "")
-		if w.Code != 200 || w.Body.String() != want || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") {
+		if w.Code != 200 || w.Body.String() != want ||
+			!strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") {
 			t.Errorf("%q: %d, %d bytes of %d", after, w.Code, w.Body.Len(), len(want))
 		}
 	}
@@ -134,7 +144,8 @@ func TestBackground(t *testing.T) {
 	made := r.ask(200, "POST", "", fmt.Sprintf(body, 1))
 	id := "/" + made["id"].(string)
 	statuses := []any{made["status"], r.ask(200, "GET", id, "")["status"], r.ask(200, "GET", id, "")["status"]}
-	if got := fmt.Sprint(statuses); got != "[queued in_progress completed]" || len(made["output"].([]any)) != 0 || made["background"] != true {
+	if got := fmt.Sprint(statuses); got != "[queued in_progress completed]" || len(made["output"].([]any)) != 0 ||
+		made["background"] != true {
 		t.Errorf("%s: %v", got, made)
 	}
 	id = "/" + r.ask(200, "POST", "", fmt.Sprintf(body, 2))["id"].(string)

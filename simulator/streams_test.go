@@ -158,7 +158,8 @@ func (r *report) both(what, title string, found map[string][]string) {
 	reasons := map[string][]string{}
 	for _, k := range names(found) {
 		reason := r.reason(what, k)
-		reasons[reason] = append(reasons[reason], fmt.Sprintf("`%s` (%s)", k, strings.Join(found[k][:min(2, len(found[k]))], "; ")))
+		reasons[reason] = append(reasons[reason],
+			fmt.Sprintf("`%s` (%s)", k, strings.Join(found[k][:min(2, len(found[k]))], "; ")))
 	}
 	var items []string
 	for _, reason := range names(reasons) {
@@ -219,7 +220,8 @@ func (r *report) idents() {
 		for shape, our := range r.our.ids[field] {
 			same, known := recorded[shape]
 			if recorded != nil && (!known || !covers(same.chars, our.chars)) {
-				r.t.Errorf("%s: ids of %s are %s in %s; recorded are %s", r.provider, field, shape, alphabet(our.chars), shapes(recorded))
+				r.t.Errorf("%s: ids of %s are %s in %s; recorded are %s", r.provider, field, shape, alphabet(our.chars),
+					shapes(recorded))
 			}
 		}
 		r.line("| %s | %s | %s |", field, shapes(recorded), shapes(r.our.ids[field]))
@@ -242,7 +244,8 @@ func shapes(ids map[string]*idShape) string {
 	slices.SortStableFunc(order, func(a, b string) int { return ids[b].count - ids[a].count })
 	var all []string
 	for _, shape := range order[:min(3, len(order))] {
-		all = append(all, fmt.Sprintf("`%s` %s (%d)", strings.TrimSpace(shape), alphabet(ids[shape].chars), ids[shape].count))
+		all = append(all, fmt.Sprintf("`%s` %s (%d)", strings.TrimSpace(shape), alphabet(ids[shape].chars),
+			ids[shape].count))
 	}
 	return strings.Join(all, ", ")
 }
@@ -255,10 +258,12 @@ func (r *report) tokens() {
 	for _, field := range names(r.our.seals) {
 		our, all := r.our.seals[field], r.all.seals[field]
 		if all == nil {
-			r.line("| %s | — | — | — | %s | %s | %s |", field, spread(our.lengths), common(our.prefixes), alphabet(our.chars))
+			r.line("| %s | — | — | — | %s | %s | %s |", field, spread(our.lengths), common(our.prefixes),
+				alphabet(our.chars))
 			continue
 		}
-		r.line("| %s | %s | %s | %s | %s | %s | %s |", field, spread(all.lengths), common(all.prefixes), alphabet(all.chars), spread(our.lengths), common(our.prefixes), alphabet(our.chars))
+		r.line("| %s | %s | %s | %s | %s | %s | %s |", field, spread(all.lengths), common(all.prefixes),
+			alphabet(all.chars), spread(our.lengths), common(our.prefixes), alphabet(our.chars))
 		if slices.Min(our.lengths) < slices.Min(all.lengths) || slices.Max(our.lengths) > slices.Max(all.lengths) {
 			r.explained("token", field+" is of another length")
 		}
@@ -289,8 +294,10 @@ func (r *report) lengths() {
 	for _, kind := range names(r.our.sizes) {
 		two := func(n []int) string { return fmt.Sprintf("%d, %d", quantile(n, 0.5), quantile(n, 0.9)) }
 		all := r.all.sizes[kind]
-		r.line("| %s | %s | %s | %s | %s |", kind, two(all), two(r.all.deltas[kind]), two(r.our.sizes[kind]), two(r.our.deltas[kind]))
-		if our := quantile(r.our.sizes[kind], 0.5); all != nil && (our < quantile(all, 0.02) || our > quantile(all, 0.98)) {
+		r.line("| %s | %s | %s | %s | %s |", kind, two(all), two(r.all.deltas[kind]), two(r.our.sizes[kind]),
+			two(r.our.deltas[kind]))
+		if our := quantile(r.our.sizes[kind], 0.5); all != nil &&
+			(our < quantile(all, 0.02) || our > quantile(all, 0.98)) {
 			r.explained("delta", kind)
 		}
 	}

@@ -44,7 +44,8 @@ func TestTable(t *testing.T) {
 	out := bytes.NewBufferString(tableHead)
 	for _, name := range Providers() {
 		rules, tests := Rules(name), mentioned(t, name)
-		fmt.Fprintf(out, "\n## %s\n\n%d rules.\n\n| rule | demand | source | confidence | level | test |\n|---|---|---|---|---|---|\n", name, len(rules))
+		fmt.Fprintf(out,
+			"\n## %s\n\n%d rules.\n\n| rule | demand | source | confidence | level | test |\n|---|---|---|---|---|---|\n", name, len(rules))
 		for _, r := range rules {
 			if !bytes.Contains(wire, []byte(r.ID)) {
 				t.Errorf("%s: no row in specs/wire-rules.md", r.ID)
@@ -57,7 +58,8 @@ func TestTable(t *testing.T) {
 		if name == "anthropic" {
 			writeBetas(out)
 		}
-		fmt.Fprint(out, "\nAccepted, whatever it looks like (TestAccepted):\n\n| rule | what | source | confidence |\n|---|---|---|---|\n")
+		fmt.Fprint(out,
+			"\nAccepted, whatever it looks like (TestAccepted):\n\n| rule | what | source | confidence |\n|---|---|---|---|\n")
 		for _, r := range Accepted(name) {
 			if !bytes.Contains(wire, []byte(r.ID)) {
 				t.Errorf("%s: no row in specs/wire-rules.md", r.ID)
@@ -78,8 +80,9 @@ func TestTable(t *testing.T) {
 
 // writeBetas writes what the betas of Anthropic bring.
 func writeBetas(out *bytes.Buffer) {
-	fmt.Fprint(out, "\nWhat a beta brings is unknown without it (A-5). Members of the request itself stand alone, others behind the object that they belong to.\n\n"+
-		"| beta | members | header | models |\n|---|---|---|---|\n")
+	fmt.Fprint(out,
+		"\nWhat a beta brings is unknown without it (A-5). Members of the request itself stand alone, others behind the object that they belong to.\n\n"+
+			"| beta | members | header | models |\n|---|---|---|---|\n")
 	var plain []string
 	for _, b := range anthropic.Betas() {
 		if b.Members == nil && b.Headers == nil && b.Models == "" {

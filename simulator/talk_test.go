@@ -49,7 +49,8 @@ var talks = map[string]talk{
 			output := said["output"].([]any)
 			call := output[len(output)-1].(map[string]any)
 			ask["input"] = append(append(ask["input"].([]any), output...),
-				map[string]any{"type": "function_call_output", "call_id": call["call_id"], "output": "a heron came back"})
+				map[string]any{"type": "function_call_output", "call_id": call["call_id"],
+					"output": "a heron came back"})
 			return ask
 		},
 		seal: "encrypted_content", broken: "could not be verified",
@@ -64,7 +65,8 @@ var talks = map[string]talk{
 			var response map[string]any
 			for _, p := range content["parts"].([]any) {
 				if call, ok := p.(map[string]any)["functionCall"].(map[string]any); ok {
-					response = map[string]any{"name": call["name"], "id": call["id"], "response": map[string]any{"output": "a heron came back"}}
+					response = map[string]any{"name": call["name"], "id": call["id"],
+						"response": map[string]any{"output": "a heron came back"}}
 				}
 			}
 			ask["contents"] = append(ask["contents"].([]any), content,
@@ -98,16 +100,20 @@ func TestTalk(t *testing.T) {
 	h := New(Config{Seed: "talk"})
 	for name, c := range talks {
 		first := answer(t, h, "POST", c.url, c.ask)
-		if first.Code != 200 || !strings.Contains(strings.ReplaceAll(first.Body.String(), " ", ""), `{"text":"heron"}`) &&
-			!strings.Contains(first.Body.String(), `{\"text\":\"heron\"}`) && !strings.Contains(first.Body.String(), `"text": "heron"`) {
+		if first.Code != 200 || !strings.Contains(strings.ReplaceAll(first.Body.String(), " ", ""),
+			`{"text":"heron"}`) &&
+			!strings.Contains(first.Body.String(), `{\"text\":\"heron\"}`) &&
+			!strings.Contains(first.Body.String(), `"text": "heron"`) {
 			t.Errorf("%s calls no tool: %d %s", name, first.Code, first.Body)
 			continue
 		}
 		again := c.reply(object(t, c.ask), object(t, first.Body.String()))
-		if second := answer(t, h, "POST", c.url, asJSON(again)); second.Code != 200 || !strings.Contains(second.Body.String(), "a heron came back") {
+		if second := answer(t, h, "POST", c.url, asJSON(again)); second.Code != 200 ||
+			!strings.Contains(second.Body.String(), "a heron came back") {
 			t.Errorf("%s does not report: %d %s", name, second.Code, second.Body)
 		}
-		if altered := answer(t, h, "POST", c.url, alter(t, asJSON(again), c.seal)); altered.Code != 400 || !strings.Contains(altered.Body.String(), c.broken) {
+		if altered := answer(t, h, "POST", c.url, alter(t, asJSON(again), c.seal)); altered.Code != 400 ||
+			!strings.Contains(altered.Body.String(), c.broken) {
 			t.Errorf("%s takes an altered token: %d %s", name, altered.Code, altered.Body)
 		}
 	}
@@ -126,7 +132,8 @@ func TestReminders(t *testing.T) {
 		if last[key[1]] = append(last[key[1]].([]any), text); name == "gemini" {
 			delete(text, "type")
 		}
-		if w := answer(t, h, "POST", c.url, asJSON(again)); w.Code != 200 || !strings.Contains(w.Body.String(), "a heron came back") {
+		if w := answer(t, h, "POST", c.url, asJSON(again)); w.Code != 200 ||
+			!strings.Contains(w.Body.String(), "a heron came back") {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 		text["type"] = "text"
@@ -158,7 +165,8 @@ func TestAccounts(t *testing.T) {
 	own := credentials["anthropic"]
 	credentials["anthropic"] = http.Header{"X-Api-Key": {"fake@other"}, "Anthropic-Version": {"2023-06-01"}}
 	defer func() { credentials["anthropic"] = own }()
-	if other := answer(t, h, "POST", c.url, again); other.Code != 400 || !strings.Contains(other.Body.String(), c.broken) {
+	if other := answer(t, h, "POST", c.url, again); other.Code != 400 ||
+		!strings.Contains(other.Body.String(), c.broken) {
 		t.Errorf("%d %s", other.Code, other.Body)
 	}
 }
@@ -179,20 +187,30 @@ func TestSwitchedOff(t *testing.T) {
 func TestSides(t *testing.T) {
 	h := New(Config{Scenario: everyScenario(t)})
 	for _, c := range []struct{ url, body, want string }{
-		{"/anthropic/v1/messages", `{"model":"claude-haiku-4-5","max_tokens":1,"messages":[{"role":"user","content":"quota"}]}`, `"stop_reason":"max_tokens"`},
-		{"/anthropic/v1/messages", `{"model":"claude-haiku-4-5","max_tokens":200,"system":"Generate a concise, sentence-case title (3-7 words).","messages":[{"role":"user","content":"Mend the clock"}]}`, `"Mend the clock"`},
-		{"/openai/v1/responses", `{"model":"gpt-5.5","instructions":"You are a title generator.","input":"Mend the clock"}`, `"Mend the clock"`},
-		{"/gemini/v1beta/models/gemini-3.5-flash:generateContent", `{"systemInstruction":{"parts":[{"text":"You are a Task Routing AI."}]},"contents":[{"role":"user","parts":[{"text":"Mend the clock"}]}]}`, `"Mend the clock"`},
-		{"/anthropic/v1/messages/count_tokens", `{"model":"claude-opus-4-6","messages":[{"role":"user","content":"quota"}]}`, `{"input_tokens":`},
-		{"/openai/v1/responses/input_tokens", `{"model":"gpt-5.5","input":"x"}`, `{"object":"response.input_tokens","input_tokens":`},
-		{"/gemini/v1beta/models/gemini-3.5-flash:countTokens", `{"contents":[{"role":"user","parts":[{"text":"x"}]}]}`, `"totalTokens":`},
+		{"/anthropic/v1/messages",
+			`{"model":"claude-haiku-4-5","max_tokens":1,"messages":[{"role":"user","content":"quota"}]}`,
+			`"stop_reason":"max_tokens"`},
+		{"/anthropic/v1/messages",
+			`{"model":"claude-haiku-4-5","max_tokens":200,"system":"Generate a concise, sentence-case title (3-7 words).","messages":[{"role":"user","content":"Mend the clock"}]}`, `"Mend the clock"`},
+		{"/openai/v1/responses",
+			`{"model":"gpt-5.5","instructions":"You are a title generator.","input":"Mend the clock"}`,
+			`"Mend the clock"`},
+		{"/gemini/v1beta/models/gemini-3.5-flash:generateContent",
+			`{"systemInstruction":{"parts":[{"text":"You are a Task Routing AI."}]},"contents":[{"role":"user","parts":[{"text":"Mend the clock"}]}]}`, `"Mend the clock"`},
+		{"/anthropic/v1/messages/count_tokens",
+			`{"model":"claude-opus-4-6","messages":[{"role":"user","content":"quota"}]}`, `{"input_tokens":`},
+		{"/openai/v1/responses/input_tokens", `{"model":"gpt-5.5","input":"x"}`,
+			`{"object":"response.input_tokens","input_tokens":`},
+		{"/gemini/v1beta/models/gemini-3.5-flash:countTokens", `{"contents":[{"role":"user","parts":[{"text":"x"}]}]}`,
+			`"totalTokens":`},
 	} {
 		if w := answer(t, h, "POST", c.url, c.body); w.Code != 200 || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("%s %s: %d %s", c.url, c.body, w.Code, w.Body)
 		}
 	}
 	const main = `{"model":"claude-opus-4-6","max_tokens":2048,"messages":[{"role":"user","content":"go"}]}`
-	if w := answer(t, h, "POST", "/anthropic/v1/messages", main); w.Code != 400 || !strings.Contains(w.Body.String(), "no tool of the request ends in conform_echo") {
+	if w := answer(t, h, "POST", "/anthropic/v1/messages", main); w.Code != 400 ||
+		!strings.Contains(w.Body.String(), "no tool of the request ends in conform_echo") {
 		t.Errorf("the main loop is taken for something else: %d %s", w.Code, w.Body)
 	}
 }
@@ -208,7 +226,8 @@ func TestModels(t *testing.T) {
 		"/gemini/v1beta/models/gemini-3.5-flash": `"name": "models/gemini-3.5-flash"`,
 		"/gemini/v1/models/gemini-3.5-flash":     `"generateContent"`,
 	} {
-		if w := answer(t, h, "GET", url, ""); w.Code != 200 || !strings.Contains(w.Body.String(), want) || w.Header().Get("Content-Length") != fmt.Sprint(w.Body.Len()) {
+		if w := answer(t, h, "GET", url, ""); w.Code != 200 || !strings.Contains(w.Body.String(), want) ||
+			w.Header().Get("Content-Length") != fmt.Sprint(w.Body.Len()) {
 			t.Errorf("%s: %d %s", url, w.Code, w.Body)
 		}
 	}
@@ -218,9 +237,10 @@ func TestModels(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	h := New(Config{})
 	for url, want := range map[string][]string{
-		"/anthropic/v1/models":  {"Request-Id", "Anthropic-Organization-Id", "Date"},
-		"/anthropic/v1/what":    {"Request-Id"},
-		"/openai/v1/models":     {"X-Request-Id", "Openai-Version", "Openai-Processing-Ms", "X-Ratelimit-Limit-Requests"},
+		"/anthropic/v1/models": {"Request-Id", "Anthropic-Organization-Id", "Date"},
+		"/anthropic/v1/what":   {"Request-Id"},
+		"/openai/v1/models": {"X-Request-Id", "Openai-Version", "Openai-Processing-Ms",
+			"X-Ratelimit-Limit-Requests"},
 		"/openai/v1/what":       {"X-Request-Id", "Openai-Version"},
 		"/gemini/v1beta/models": {"Server-Timing", "Server", "Vary"},
 		"/gemini/v1beta/what":   {"Vary"},
@@ -256,7 +276,9 @@ func FuzzAnything(f *testing.F) {
 	for _, c := range talks {
 		f.Add([]byte(c.ask))
 	}
-	for _, s := range []string{"", "null", "[]", "{}", `{"model":1}`, `{"model":"gpt-5.5","input":[{"type":"reasoning","id":"rs_1"}],"previous_response_id":"x"}`, `{"model":"gpt-5.5","input":"x","background":true,"store":null}`} {
+	for _, s := range []string{"", "null", "[]", "{}", `{"model":1}`,
+		`{"model":"gpt-5.5","input":[{"type":"reasoning","id":"rs_1"}],"previous_response_id":"x"}`,
+		`{"model":"gpt-5.5","input":"x","background":true,"store":null}`} {
 		f.Add([]byte(s))
 	}
 	h := New(Config{})

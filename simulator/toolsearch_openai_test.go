@@ -13,7 +13,9 @@ func TestDeferredToolsOfOpenAI(t *testing.T) {
 	const ask = `{"role":"user","content":"Call conform_echo with hi."}`
 	h := New(Config{})
 	send := func(search, input string) (int, string) {
-		w := answer(t, h, "POST", "/openai/v1/responses", `{"model":"gpt-5.5","store":false,"include":["reasoning.encrypted_content"],"tools":[`+search+`,`+late+`],"input":[`+input+`]}`)
+		w := answer(t, h, "POST", "/openai/v1/responses",
+			`{"model":"gpt-5.5","store":false,"include":["reasoning.encrypted_content"],"tools":[`+search+`,`+late+
+				`],"input":[`+input+`]}`)
 		return w.Code, w.Body.String()
 	}
 	status, first := send(`{"type":"tool_search"}`, ask)
@@ -35,11 +37,15 @@ func TestDeferredToolsOfOpenAI(t *testing.T) {
 	if !strings.HasSuffix(kinds, "tool_search_call tool_search_output function_callconform_echo ") {
 		t.Fatalf("%s in %s", kinds, first)
 	}
-	again := ask + items + `,{"type":"function_call_output","call_id":"` + callID + `","output":"hi"},{"role":"assistant","content":"Done."},{"role":"user","content":"Call conform_echo with ho."}`
-	if status, body := send(`{"type":"tool_search"}`, again); status != 200 || strings.Count(body, `"type":"function_call"`) != 1 || strings.Contains(body, `"tool_search_call"`) {
+	again := ask + items + `,{"type":"function_call_output","call_id":"` + callID +
+		`","output":"hi"},{"role":"assistant","content":"Done."},{"role":"user","content":"Call conform_echo with ho."}`
+	if status, body := send(`{"type":"tool_search"}`, again); status != 200 ||
+		strings.Count(body, `"type":"function_call"`) != 1 || strings.Contains(body, `"tool_search_call"`) {
 		t.Errorf("what is loaded is searched for again: %d %s", status, body)
 	}
-	if status, body := send(`{"type":"tool_search"}`, strings.Replace(again, `"namespace":"conform_echo"`, `"namespace":""`, 1)); status != 400 || !strings.Contains(body, "Missing namespace for function_call 'conform_echo'.") {
+	if status, body := send(`{"type":"tool_search"}`,
+		strings.Replace(again, `"namespace":"conform_echo"`, `"namespace":""`, 1)); status != 400 ||
+		!strings.Contains(body, "Missing namespace for function_call 'conform_echo'.") {
 		t.Errorf("no namespace: %d %s", status, body)
 	}
 }

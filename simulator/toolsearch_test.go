@@ -39,7 +39,8 @@ func lenientOpenAI(t *testing.T) func(input ...string) []map[string]any {
 	h := New(Config{Scenario: s.Lenient(), Seed: "search"})
 	prompt := `{"role":"user","content":"Call the awkward tool. (Reference: ` + specs.Nonce("search", "step-a") + `)"}`
 	return func(input ...string) []map[string]any {
-		body := `{"model":"gpt-5.5","store":false,"include":["reasoning.encrypted_content"],"tools":[` + codexTools + `],"input":[` +
+		body := `{"model":"gpt-5.5","store":false,"include":["reasoning.encrypted_content"],"tools":[` + codexTools +
+			`],"input":[` +
 			strings.Join(append([]string{prompt}, input...), ",") + `]}`
 		r := httptest.NewRequest(http.MethodPost, "/v1/responses", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer fake")
@@ -70,17 +71,20 @@ func TestClientToolSearch(t *testing.T) {
 	answer := lenientOpenAI(t)
 	said := answer()
 	search := said[len(said)-1]
-	if arguments, ok := search["arguments"].(map[string]any); search["type"] != "tool_search_call" || search["execution"] != "client" || !ok || arguments["query"] != "conform_awkward" {
+	if arguments, ok := search["arguments"].(map[string]any); search["type"] != "tool_search_call" ||
+		search["execution"] != "client" || !ok || arguments["query"] != "conform_awkward" {
 		t.Fatalf("the tool is not looked for: %v", search)
 	}
-	found := `{"type":"tool_search_output","call_id":"` + search["call_id"].(string) + `","status":"completed","execution":"client","tools":[
+	found := `{"type":"tool_search_output","call_id":"` + search["call_id"].(string) +
+		`","status":"completed","execution":"client","tools":[
 		{"type":"namespace","name":"mcp__conform","description":"ours","tools":[{"type":"function","name":"conform_awkward","parameters":{"type":"object"}}]}]}`
 	var history []string
 	for _, item := range said {
 		history = append(history, itemJSON(t, item))
 	}
 	said = answer(append(history, found)...)
-	if call := said[len(said)-1]; call["type"] != "function_call" || call["name"] != "conform_awkward" || call["namespace"] != "mcp__conform" {
+	if call := said[len(said)-1]; call["type"] != "function_call" || call["name"] != "conform_awkward" ||
+		call["namespace"] != "mcp__conform" {
 		t.Errorf("the tool that was found is not called: %v", call)
 	}
 }
@@ -99,46 +103,54 @@ func TestLoneReasoningIsNoTurn(t *testing.T) {
 // TestSearchFunctionsEnd holds that a function of the client's own which is called like a search
 // for tools, and finds none, does not keep the model searching.
 func TestSearchFunctionsEnd(t *testing.T) {
-	s, err := specs.ParseScenario("searched.txtar", []byte(strings.Replace(searchedScenario, "gpt-5.5}", "gpt-5.5}\n  gemini: {model: gemini-3.5-flash}", 1)))
+	s, err := specs.ParseScenario("searched.txtar",
+		[]byte(strings.Replace(searchedScenario, "gpt-5.5}", "gpt-5.5}\n  gemini: {model: gemini-3.5-flash}", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	prompt := "Call the conform_awkward tool. Call the awkward tool. (Reference: " + specs.Nonce("search", "step-a") + ")"
+	prompt := "Call the conform_awkward tool. Call the awkward tool. (Reference: " +
+		specs.Nonce("search", "step-a") + ")"
 	const parameters = `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`
 	for _, provider := range []struct {
 		name, path, head, first string
 		next                    func(reply map[string]any) (history []any, goesOn bool)
 	}{
-		{"openai", "/v1/responses", `{"model":"gpt-5.5","store":false,"include":["reasoning.encrypted_content"],"tools":[{"type":"function","name":"tool_search","parameters":` +
-			parameters + `}],"input":`, `{"role":"user","content":"` + prompt + `"}`,
+		{"openai", "/v1/responses",
+			`{"model":"gpt-5.5","store":false,"include":["reasoning.encrypted_content"],"tools":[{"type":"function","name":"tool_search","parameters":` +
+				parameters + `}],"input":`, `{"role":"user","content":"` + prompt + `"}`,
 			func(reply map[string]any) (history []any, goesOn bool) {
 				history, _ = reply["output"].([]any)
 				for _, item := range history {
 					if call := item.(map[string]any); call["type"] == "function_call" {
 						goesOn = true
-						history = append(history, map[string]any{"type": "function_call_output", "call_id": call["call_id"], "output": "nothing found"})
+						history = append(history, map[string]any{"type": "function_call_output",
+							"call_id": call["call_id"], "output": "nothing found"})
 					}
 				}
 				return history, goesOn
 			}},
-		{"gemini", "/v1beta/models/gemini-3.5-flash:generateContent", `{"tools":[{"functionDeclarations":[{"name":"tool_search","description":"d","parameters":` +
-			parameters + `}]}],"contents":`, `{"role":"user","parts":[{"text":"` + prompt + `"}]}`,
+		{"gemini", "/v1beta/models/gemini-3.5-flash:generateContent",
+			`{"tools":[{"functionDeclarations":[{"name":"tool_search","description":"d","parameters":` +
+				parameters + `}]}],"contents":`, `{"role":"user","parts":[{"text":"` + prompt + `"}]}`,
 			func(reply map[string]any) ([]any, bool) {
 				content := reply["candidates"].([]any)[0].(map[string]any)["content"].(map[string]any)
 				var parts []any
 				for _, part := range content["parts"].([]any) {
 					if call, ok := part.(map[string]any)["functionCall"].(map[string]any); ok {
-						parts = append(parts, map[string]any{"functionResponse": map[string]any{"id": call["id"], "name": call["name"], "response": map[string]any{"result": "nothing found"}}})
+						parts = append(parts, map[string]any{"functionResponse": map[string]any{"id": call["id"],
+							"name": call["name"], "response": map[string]any{"result": "nothing found"}}})
 					}
 				}
 				return []any{content, map[string]any{"role": "user", "parts": parts}}, parts != nil
 			}},
 	} {
-		for name, h := range map[string]http.Handler{"a scenario": New(Config{Scenario: s.Lenient(), Seed: "search"}), "no scenario": New(Config{Seed: "search"})} {
+		for name, h := range map[string]http.Handler{"a scenario": New(Config{Scenario: s.Lenient(), Seed: "search"}),
+			"no scenario": New(Config{Seed: "search"})} {
 			var history []any
 			for range 6 {
 				body, _ := json.Marshal(append([]any{json.RawMessage(provider.first)}, history...))
-				r := httptest.NewRequest(http.MethodPost, provider.path, strings.NewReader(provider.head+string(body)+"}"))
+				r := httptest.NewRequest(http.MethodPost, provider.path,
+					strings.NewReader(provider.head+string(body)+"}"))
 				r.Header = http.Header{"Authorization": {"Bearer fake"}, "X-Goog-Api-Key": {"fake"}}
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, r)

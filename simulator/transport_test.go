@@ -13,7 +13,8 @@ import (
 
 func roundTrip(ctx context.Context, t *testing.T, h http.HandlerFunc) (*http.Response, error) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.anthropic.com/v1/messages?x=1", strings.NewReader("asked"))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.anthropic.com/v1/messages?x=1",
+		strings.NewReader("asked"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +24,8 @@ func roundTrip(ctx context.Context, t *testing.T, h http.HandlerFunc) (*http.Res
 // TestTransportKeepsPieces holds that each flush is one piece, read or not.
 func TestTransportKeepsPieces(t *testing.T) {
 	resp, err := roundTrip(t.Context(), t, func(w http.ResponseWriter, r *http.Request) {
-		if body, err := io.ReadAll(r.Body); string(body) != "asked" || err != nil || r.Host != "api.anthropic.com" || r.RequestURI != "/v1/messages?x=1" {
+		if body, err := io.ReadAll(r.Body); string(body) != "asked" || err != nil || r.Host != "api.anthropic.com" ||
+			r.RequestURI != "/v1/messages?x=1" {
 			t.Errorf("arrived: %q, %v, %s %s", body, err, r.Host, r.RequestURI)
 		}
 		w.Header().Set("X-Sent", "yes")
@@ -39,7 +41,8 @@ func TestTransportKeepsPieces(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "rest")
 	})
-	if err != nil || resp.StatusCode != http.StatusAccepted || resp.Header.Get("X-Sent") == "" || resp.Header.Get("X-Late") != "" || resp.ContentLength != -1 {
+	if err != nil || resp.StatusCode != http.StatusAccepted || resp.Header.Get("X-Sent") == "" ||
+		resp.Header.Get("X-Late") != "" || resp.ContentLength != -1 {
 		t.Fatalf("%+v, %v", resp, err)
 	}
 	var lengths []int
@@ -129,7 +132,8 @@ func TestTransportIsTheServer(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if err != nil || resp.StatusCode != over.status || !bytes.Equal(body, over.body) || len(resp.Header) != len(over.header) {
+		if err != nil || resp.StatusCode != over.status || !bytes.Equal(body, over.body) ||
+			len(resp.Header) != len(over.header) {
 			t.Errorf("%s: %v, status %d, %d bytes, headers %v\nover a socket: status %d, %d bytes, headers %v",
 				name, err, resp.StatusCode, len(body), resp.Header, over.status, len(over.body), over.header)
 		}

@@ -14,7 +14,8 @@ import (
 // openSocket connects a stock client to the simulator.
 func openSocket(t *testing.T, url, key string) (*coder.Conn, *http.Response, error) {
 	t.Helper()
-	conn, resp, err := coder.Dial(t.Context(), url+"/openai/v1/responses", &coder.DialOptions{HTTPHeader: http.Header{"Authorization": {key}}})
+	conn, resp, err := coder.Dial(t.Context(), url+"/openai/v1/responses",
+		&coder.DialOptions{HTTPHeader: http.Header{"Authorization": {key}}})
 	if err == nil {
 		conn.SetReadLimit(-1)
 		t.Cleanup(func() { _ = conn.CloseNow() })
@@ -82,21 +83,24 @@ func TestSocketContinuesItsLastResponse(t *testing.T) {
 		CallID string `json:"call_id"`
 	}
 	_ = json.Unmarshal(first.Response.Output[len(first.Response.Output)-1], &call)
-	second := converseBySocket(t, conn, fmt.Sprintf(`{"type":"response.create","model":"gpt-5.2","store":false,"previous_response_id":%q,%s,
+	second := converseBySocket(t, conn,
+		fmt.Sprintf(`{"type":"response.create","model":"gpt-5.2","store":false,"previous_response_id":%q,%s,
 		"input":[{"type":"function_call_output","call_id":%q,"output":"heron"}]}`, first.Response.ID, socketTools, call.CallID))
 	if second.Type != "response.completed" || !strings.Contains(string(second.Response.Output[0]), "heron") {
 		t.Fatalf("%+v", second)
 	}
 
 	// Only the last response is known, and no other connection knows it.
-	if got := converseBySocket(t, conn, continued(first.Response.ID)); got.Status != 400 || got.Error.Code != "previous_response_not_found" {
+	if got := converseBySocket(t, conn, continued(first.Response.ID)); got.Status != 400 ||
+		got.Error.Code != "previous_response_not_found" {
 		t.Errorf("an older response: %+v", got)
 	}
 	other, _, err := openSocket(t, s.URL, "Bearer made-up")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := converseBySocket(t, other, continued(second.Response.ID)); got.Status != 400 || got.Error.Code != "previous_response_not_found" || got.Error.Param != "previous_response_id" {
+	if got := converseBySocket(t, other, continued(second.Response.ID)); got.Status != 400 ||
+		got.Error.Code != "previous_response_not_found" || got.Error.Param != "previous_response_id" {
 		t.Errorf("on another connection: %+v", got)
 	}
 	if got := converseBySocket(t, other, socketPrompt); got.Type != "response.completed" {
@@ -106,7 +110,8 @@ func TestSocketContinuesItsLastResponse(t *testing.T) {
 	// A call without its result is refused, whoever keeps the history; then the
 	// response is gone.
 	third := converseBySocket(t, conn, socketPrompt)
-	if got := converseBySocket(t, conn, continued(third.Response.ID)); got.Status != 400 || !strings.Contains(got.Error.Message, "No tool output found") {
+	if got := converseBySocket(t, conn, continued(third.Response.ID)); got.Status != 400 ||
+		!strings.Contains(got.Error.Message, "No tool output found") {
 		t.Errorf("an unanswered call: %+v", got)
 	}
 	if got := converseBySocket(t, conn, continued(third.Response.ID)); got.Error.Code != "previous_response_not_found" {
@@ -142,8 +147,10 @@ func TestSocketWarmUp(t *testing.T) {
 	if warm.Type != "response.completed" || warm.Response.ID == "" || len(warm.Response.Output) != 0 {
 		t.Fatalf("%+v", warm)
 	}
-	got := converseBySocket(t, conn, fmt.Sprintf(`{"type":"response.create","model":"gpt-5.2","store":false,"input":[],"previous_response_id":%q,%s}`, warm.Response.ID, socketTools))
-	if got.Type != "response.completed" || !strings.Contains(string(got.Response.Output[len(got.Response.Output)-1]), "heron") {
+	got := converseBySocket(t, conn,
+		fmt.Sprintf(`{"type":"response.create","model":"gpt-5.2","store":false,"input":[],"previous_response_id":%q,%s}`, warm.Response.ID, socketTools))
+	if got.Type != "response.completed" ||
+		!strings.Contains(string(got.Response.Output[len(got.Response.Output)-1]), "heron") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -168,7 +175,8 @@ func TestSocketRefusals(t *testing.T) {
 		`{"type":"response.create","model":"gpt-5.2","input":"x","mystery":1}`:       "mystery",
 		`{"type":"response.create","model":"gpt-5.2","input":"x","temperature":9}`:   "temperature",
 	} {
-		if got := converseBySocket(t, conn, message); got.Status != 400 || !strings.Contains(got.Error.Message, want) || got.Headers["x-simulator"] == "" {
+		if got := converseBySocket(t, conn, message); got.Status != 400 || !strings.Contains(got.Error.Message, want) ||
+			got.Headers["x-simulator"] == "" {
 			t.Errorf("%s: %+v", message, got)
 		}
 	}

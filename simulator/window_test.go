@@ -23,7 +23,8 @@ func TestCompactedWindow(t *testing.T) {
 				Input int `json:"input_tokens"`
 			}
 		}
-		if err := json.Unmarshal(w.Body.Bytes(), &reply); err != nil || w.Code != 200 || reply.Object != "response.compaction" || reply.Usage.Input == 0 {
+		if err := json.Unmarshal(w.Body.Bytes(), &reply); err != nil || w.Code != 200 ||
+			reply.Object != "response.compaction" || reply.Usage.Input == 0 {
 			t.Fatalf("%d %v %s", w.Code, err, w.Body)
 		}
 		var items []string
@@ -32,15 +33,20 @@ func TestCompactedWindow(t *testing.T) {
 		}
 		return strings.Join(items, ",")
 	}
-	first := window(`[{"role":"user","content":"Say hi."},{"role":"assistant","content":"` + words + `"},{"role":"developer","content":"Be kind."},{"role":"user","content":[{"type":"input_text","text":"Again."}]}]`)
-	if strings.Count(first, `"role":"user"`) != 2 || strings.Count(first, `"type":"compaction"`) != 1 || !strings.HasPrefix(first[strings.LastIndex(first, "gAAAA"):], "gAAAAAB") || strings.Contains(first, "word") || strings.Contains(first, "kind") {
+	first := window(`[{"role":"user","content":"Say hi."},{"role":"assistant","content":"` + words +
+		`"},{"role":"developer","content":"Be kind."},{"role":"user","content":[{"type":"input_text","text":"Again."}]}]`)
+	if strings.Count(first, `"role":"user"`) != 2 || strings.Count(first, `"type":"compaction"`) != 1 ||
+		!strings.HasPrefix(first[strings.LastIndex(first, "gAAAA"):], "gAAAAAB") || strings.Contains(first, "word") ||
+		strings.Contains(first, "kind") {
 		t.Fatalf("the window is %s", first)
 	}
 	next := first + `,{"role":"user","content":"And now?"}`
 	if w := answer(t, h, "POST", "/openai/v1/responses", `{"model":"gpt-5.5","store":false,"input":[`+next+`]}`); w.Code != 200 {
 		t.Errorf("the window is not taken: %s", w.Body)
 	}
-	if again := window("[" + next + "]"); strings.Count(again, `"role":"user"`) != 3 || strings.Count(again, `"type":"compaction"`) != 1 || !strings.HasPrefix(again, first[:strings.Index(first, `,{"id":"cmp_`)]) {
+	if again := window("[" + next + "]"); strings.Count(again, `"role":"user"`) != 3 ||
+		strings.Count(again, `"type":"compaction"`) != 1 ||
+		!strings.HasPrefix(again, first[:strings.Index(first, `,{"id":"cmp_`)]) {
 		t.Errorf("compacted again: %s", again)
 	}
 }

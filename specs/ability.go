@@ -77,8 +77,10 @@ const (
 // caller's.
 func Abilities() []Ability {
 	return []Ability{AbilityTools, AbilityResume, AbilityTurns, AbilityInterrupt,
-		AbilityModel, AbilitySystem, AbilityHosted, AbilityKill, AbilitySwitch, AbilityFork, AbilityCompact, AbilityImages, AbilityAllowlist, AbilityMaxTurns,
-		AbilityCache, AbilityOutputSchema, AbilityProviderCompaction, AbilitySubAgents, AbilityToolChoice, AbilityMCP, AbilityAttach, AbilityDeferredTools, AbilityWebSocket}
+		AbilityModel, AbilitySystem, AbilityHosted, AbilityKill, AbilitySwitch, AbilityFork, AbilityCompact,
+		AbilityImages, AbilityAllowlist, AbilityMaxTurns,
+		AbilityCache, AbilityOutputSchema, AbilityProviderCompaction, AbilitySubAgents, AbilityToolChoice, AbilityMCP,
+		AbilityAttach, AbilityDeferredTools, AbilityWebSocket}
 }
 
 // Needs returns what an agent must be able to do to run the scenario, beyond
@@ -105,8 +107,10 @@ func (s Step) neededAbilities() (needed []Ability) {
 		ability Ability
 		isUsed  bool
 	}{
-		{AbilityResume, s.Resume}, {AbilityTurns, s.Turn}, {AbilityTools, len(s.Calls) > 0}, {AbilityInterrupt, s.Interrupt},
-		{AbilityKill, s.Kill}, {AbilitySwitch, s.Switch != nil}, {AbilityFork, s.Fork}, {AbilityCompact, s.Compact}, {AbilityImages, s.Image}, {AbilityAttach, s.Attach != ""},
+		{AbilityResume, s.Resume}, {AbilityTurns, s.Turn}, {AbilityTools, len(s.Calls) > 0},
+		{AbilityInterrupt, s.Interrupt},
+		{AbilityKill, s.Kill}, {AbilitySwitch, s.Switch != nil}, {AbilityFork, s.Fork}, {AbilityCompact, s.Compact},
+		{AbilityImages, s.Image}, {AbilityAttach, s.Attach != ""},
 		{AbilityModel, s.Exit == ExitUnsupported}, {AbilityAllowlist, s.Exit == ExitUnsupported},
 	} {
 		if a.isUsed {
@@ -219,13 +223,15 @@ var capabilities = sync.OnceValue(func() map[string][]Capability {
 })
 
 // refusable are the words of refuses. A new word needs a rule that asks for it by [Capability.DoesRefuse].
-var refusable = datafile.OneOf("sampling", "temperature beside top_p", "forced tools", "disabled at xhigh", "prefill", "zero budget")
+var refusable = datafile.OneOf("sampling", "temperature beside top_p", "forced tools", "disabled at xhigh", "prefill",
+	"zero budget")
 
 func parseCapabilities(file string, data []byte) (all map[string][]Capability, err error) {
 	f := datafile.Read(file, data, &all, datafile.Options{Rules: map[string]datafile.Rule{"refusable": refusable}})
 	for provider, rows := range all {
 		for i, row := range rows {
-			f.AddUnless(row.Budget == nil || len(row.Budget) == 2, fmt.Sprintf("%s[%d].budget", provider, i), "is not two numbers")
+			f.AddUnless(row.Budget == nil || len(row.Budget) == 2, fmt.Sprintf("%s[%d].budget", provider, i),
+				"is not two numbers")
 		}
 	}
 	return all, f.Err()

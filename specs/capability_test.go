@@ -18,22 +18,31 @@ func TestCapabilities(t *testing.T) {
 			return slices.Contains(c.Efforts, "high") && !slices.Contains(c.Thinking, "adaptive")
 		}},
 		{"anthropic", "claude-haiku-4-5", func(c Capability) bool { return c.Efforts != nil && len(c.Efforts) == 0 }},
-		{"anthropic", "claude-3-7-sonnet-latest", func(c Capability) bool { return slices.Contains(c.Thinking, "enabled") }},
-		{"anthropic", "claude-opus-4-7", func(c Capability) bool { return c.DoesRefuse("sampling") && !slices.Contains(c.Thinking, "enabled") }},
-		{"anthropic", "claude-opus-5-5", func(c Capability) bool { return c.DoesRefuse("forced tools") && len(c.Thinking) == 1 }},
+		{"anthropic", "claude-3-7-sonnet-latest",
+			func(c Capability) bool { return slices.Contains(c.Thinking, "enabled") }},
+		{"anthropic", "claude-opus-4-7",
+			func(c Capability) bool { return c.DoesRefuse("sampling") && !slices.Contains(c.Thinking, "enabled") }},
+		{"anthropic", "claude-opus-5-5",
+			func(c Capability) bool { return c.DoesRefuse("forced tools") && len(c.Thinking) == 1 }},
 		{"anthropic", "claude-opus-5", func(c Capability) bool { return c.DoesRefuse("disabled at xhigh") }},
-		{"anthropic", "claude-sonnet-5-5", func(c Capability) bool { return c.Efforts == nil && !c.DoesRefuse("forced tools") }},
+		{"anthropic", "claude-sonnet-5-5",
+			func(c Capability) bool { return c.Efforts == nil && !c.DoesRefuse("forced tools") }},
 		{"anthropic", "kimi-k2", func(c Capability) bool { return c.Thinking == nil }},
 		{"openai", "gpt-4o-mini", func(c Capability) bool { return c.Reasoning == "never" }},
-		{"openai", "gpt-5.2", func(c Capability) bool { return c.Reasoning == "off" && !slices.Contains(c.Efforts, "minimal") }},
+		{"openai", "gpt-5.2", func(c Capability) bool {
+			return c.Reasoning == "off" &&
+				!slices.Contains(c.Efforts, "minimal")
+		}},
 		{"openai", "gpt-5.2-chat-latest", func(c Capability) bool { return len(c.Efforts) == 1 }},
 		{"openai", "gpt-5-nano", func(c Capability) bool { return slices.Contains(c.Efforts, "minimal") }},
 		{"openai", "o4-mini", func(c Capability) bool { return c.Reasoning == "always" }},
 		{"openai", "gpt-oss-120b", func(c Capability) bool { return c.Reasoning == "" }},
-		{"gemini", "gemini-3-pro-preview", func(c Capability) bool { return !slices.Contains(c.Levels, "MINIMAL") && c.DoesRefuse("zero budget") }},
+		{"gemini", "gemini-3-pro-preview",
+			func(c Capability) bool { return !slices.Contains(c.Levels, "MINIMAL") && c.DoesRefuse("zero budget") }},
 		{"gemini", "gemini-3-flash-preview", func(c Capability) bool { return slices.Contains(c.Levels, "MINIMAL") }},
 		{"gemini", "gemini-2.5-flash-lite", func(c Capability) bool { return c.Budget[0] == 512 }},
-		{"gemini", "gemini-2.0-flash", func(c Capability) bool { return c.Levels != nil && len(c.Levels) == 0 && c.Budget == nil }},
+		{"gemini", "gemini-2.0-flash",
+			func(c Capability) bool { return c.Levels != nil && len(c.Levels) == 0 && c.Budget == nil }},
 	} {
 		if got := FindCapability(c.provider, c.model); !c.ok(got) {
 			t.Errorf("%s: %+v", c.model, got)

@@ -64,7 +64,8 @@ func FindRequirement(id string) (Requirement, error) {
 	if d := FindDuty(strings.ToUpper(id)); d != nil {
 		return d.Requirement(), nil
 	}
-	return Requirement{}, fmt.Errorf("%s: %w; did you mean %s?", id, errUnknownRequirement, spelling.Rank(id, requirementIDs(all))[0])
+	return Requirement{}, fmt.Errorf("%s: %w; did you mean %s?", id, errUnknownRequirement,
+		spelling.Rank(id, requirementIDs(all))[0])
 }
 
 func requirementIDs(all []Requirement) []string {
@@ -177,7 +178,8 @@ func freezeRequirements(catalogue []Requirement, frozen []frozenRequirement) (se
 			continue
 		}
 		f := frozen[i]
-		r.Checks = slices.DeleteFunc(slices.Clone(r.Checks), func(c string) bool { return !slices.Contains(f.Checks, c) })
+		r.Checks = slices.DeleteFunc(slices.Clone(r.Checks),
+			func(c string) bool { return !slices.Contains(f.Checks, c) })
 		if len(r.Checks) == 0 {
 			continue
 		}

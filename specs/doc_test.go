@@ -26,11 +26,13 @@ func completed(t *testing.T, kind, sample string) string {
 	}
 	text := "Why.\nrequirements: ORD-001\n-- scenario.yaml --\ntitle: a sample\n"
 	missing := []struct{ key, value string }{
-		{"providers", "{anthropic: {model: claude-opus-4-6}, openai: {model: gpt-5.5}, gemini: {model: gemini-3.5-flash}}"},
+		{"providers",
+			"{anthropic: {model: claude-opus-4-6}, openai: {model: gpt-5.5}, gemini: {model: gemini-3.5-flash}}"},
 		{"player", "[{prompt: go}]"}, {"turns", "[{emit: [{text: ok}]}]"},
 	}
 	for _, m := range missing {
-		if _, ok := doc[m.key]; !ok && (m.key != "turns" || !strings.Contains(sample, "unsupported") && !strings.Contains(sample, "live: true")) {
+		if _, ok := doc[m.key]; !ok &&
+			(m.key != "turns" || !strings.Contains(sample, "unsupported") && !strings.Contains(sample, "live: true")) {
 			text += m.key + ": " + m.value + "\n"
 		}
 	}

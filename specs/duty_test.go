@@ -17,7 +17,8 @@ func TestDuties(t *testing.T) {
 	if len(all) < 110 {
 		t.Errorf("only %d duties", len(all))
 	}
-	if d := specs.FindDuty("GW-14"); d == nil || d.Level != specs.Agent || specs.SourceURL(d.Sources[1]) != "https://github.com/BerriAI/litellm/issues/39037" {
+	if d := specs.FindDuty("GW-14"); d == nil || d.Level != specs.Agent ||
+		specs.SourceURL(d.Sources[1]) != "https://github.com/BerriAI/litellm/issues/39037" {
 		t.Errorf("GW-14 is %+v", d)
 	}
 }

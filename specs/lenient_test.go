@@ -20,7 +20,8 @@ func TestLenient(t *testing.T) {
 		}
 		for i, step := range out.Steps {
 			prompt := Fresh(step.Prompt, "a seed")
-			if mark := out.PromptMark(i, "a seed"); !strings.HasPrefix(step.Prompt, s.Steps[i].Prompt) || !strings.Contains(prompt, mark) {
+			if mark := out.PromptMark(i, "a seed"); !strings.HasPrefix(step.Prompt, s.Steps[i].Prompt) ||
+				!strings.Contains(prompt, mark) {
 				t.Errorf("%s: the prompt %q of step %d has no mark %q", s.Name, prompt, i, mark)
 			}
 			if out.PromptMark(i, "a seed") == out.PromptMark(i, "another seed") {
@@ -50,7 +51,8 @@ func TestEqualPromptsHaveEqualMarks(t *testing.T) {
 func TestRefusedPromptLeavesItsTurn(t *testing.T) {
 	s := &Scenario{
 		Steps: []Step{{Prompt: "A book of {{nonce book}}."}, {Prompt: "A bird."}, {Prompt: "A word."}},
-		Turns: []Turn{{Emit: []Block{{Kind: KindText}}, Refuse: &Rejection{Kind: "context", Holds: "{{nonce book}}"}}, {Emit: []Block{{Kind: KindText}}}},
+		Turns: []Turn{{Emit: []Block{{Kind: KindText}}, Refuse: &Rejection{Kind: "context", Holds: "{{nonce book}}"}},
+			{Emit: []Block{{Kind: KindText}}}},
 	}
 	for i, want := range [][]int{{0}, {0}, {1}} {
 		if got := s.Lenient().StepTurns(i); !slices.Equal(got, want) {

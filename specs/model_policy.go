@@ -104,7 +104,8 @@ func ParseModelPolicy(file string, data []byte) (*ModelPolicy, error) {
 		if r.Pattern != nil {
 			groups = r.Pattern.NumSubexp()
 		}
-		f.AddUnless(groups == 2, fmt.Sprintf("models[%d].pattern", i), "captures %d groups; capture the major and the minor version", groups)
+		f.AddUnless(groups == 2, fmt.Sprintf("models[%d].pattern", i),
+			"captures %d groups; capture the major and the minor version", groups)
 	}
 	return m, f.Err()
 }
@@ -137,8 +138,10 @@ func (r *ModelRule) admitsModel(model string) (ok bool, reason string) {
 	if g == nil {
 		return false, ""
 	}
-	if major, minor := versionPart(g[1]), versionPart(g[2]); major < r.Minimum.major || major == r.Minimum.major && minor < r.Minimum.minor {
-		return false, fmt.Sprintf("version %d.%d is below the minimum %d.%d of %s", major, minor, r.Minimum.major, r.Minimum.minor, r.Name)
+	if major, minor := versionPart(g[1]), versionPart(g[2]); major < r.Minimum.major ||
+		major == r.Minimum.major && minor < r.Minimum.minor {
+		return false, fmt.Sprintf("version %d.%d is below the minimum %d.%d of %s", major, minor, r.Minimum.major,
+			r.Minimum.minor, r.Name)
 	}
 	for _, word := range strings.Split(model, "-") {
 		if slices.Contains(r.Except, word) {
@@ -160,9 +163,11 @@ func versionPart(s string) int {
 // movedModels are names for which a provider answers as another model, though the names do not
 // show it.
 var movedModels = map[string]string{
-	"gpt-5.6":              "gpt-5.6-sol",               // recorded, 25 times in 2026
-	"gemini-3-pro-preview": "gemini-3.1-pro-preview",    // recorded; https://ai.google.dev/gemini-api/docs/deprecations (2026-03-09)
-	"gpt-4-turbo-preview":  "gpt-4-0125-preview",        // https://platform.openai.com/docs/models/gpt-4-turbo (2024-01-25)
+	"gpt-5.6":              "gpt-5.6-sol", // recorded, 25 times in 2026
+	"gemini-3-pro-preview": "gemini-3.1-pro-preview",
+	// recorded; https://ai.google.dev/gemini-api/docs/deprecations (2026-03-09)
+	"gpt-4-turbo-preview": "gpt-4-0125-preview",
+	// https://platform.openai.com/docs/models/gpt-4-turbo (2024-01-25)
 	"gpt-4-vision-preview": "gpt-4-1106-vision-preview", // recorded in 2024
 	"claude-3-sonnet":      "claude-3-sonnet-28k",       // recorded on Bedrock in 2024
 }
@@ -191,7 +196,8 @@ func IsServedAs(asked, answered string) bool {
 func modelWords(name string) []string {
 	name, _, _ = strings.Cut(strings.ToLower(name), "[")
 	bare, _, _ := strings.Cut(ParseModel(name).Bare, ":")
-	words := strings.FieldsFunc(modelStage.ReplaceAllString(bare, ""), func(r rune) bool { return strings.ContainsRune("-._@", r) })
+	words := strings.FieldsFunc(modelStage.ReplaceAllString(bare, ""),
+		func(r rune) bool { return strings.ContainsRune("-._@", r) })
 	words = slices.DeleteFunc(words, func(word string) bool { return word == "0" })
 	slices.Sort(words)
 	return words
@@ -336,7 +342,8 @@ func parseModelTerm(words []string) (t modelTerm, err error) {
 			rest = rest[2:]
 			continue
 		case !wordForm.MatchString(rest[0]):
-			return t, fmt.Errorf("%q is neither a word of a name nor one of %s", rest[0], strings.Join(comparisons, " "))
+			return t, fmt.Errorf("%q is neither a word of a name nor one of %s", rest[0],
+				strings.Join(comparisons, " "))
 		case rest[0][0] == '!':
 			t.excluded = append(t.excluded, rest[0][1:])
 		default:

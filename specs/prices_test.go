@@ -8,7 +8,8 @@ import (
 )
 
 func TestParsePrices(t *testing.T) {
-	got, err := ParsePrices("p.yaml", []byte("currency: USD\nmodels:\n  m-2: {input: 1, output: 2, cache_read: 0, cache_write: 1.25}\n  n: {input: 3, output: 4}\n"))
+	got, err := ParsePrices("p.yaml",
+		[]byte("currency: USD\nmodels:\n  m-2: {input: 1, output: 2, cache_read: 0, cache_write: 1.25}\n  n: {input: 3, output: 4}\n"))
 	want := &Prices{Currency: "USD", Models: map[string]Price{"m-2": {1, 2, 0, 1.25}, "n": {3, 4, 3, 3}}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -17,7 +18,8 @@ func TestParsePrices(t *testing.T) {
 
 // TestPriceOfSnapshot: of several snapshots of one model the same one answers each time.
 func TestPriceOfSnapshot(t *testing.T) {
-	p := &Prices{Models: map[string]Price{"gpt-5.2-2026-01-01": {Input: 1}, "gpt-5.2-2026-02-02": {Input: 2}, "gpt-5.2-2026-03-03": {Input: 3}}}
+	p := &Prices{Models: map[string]Price{"gpt-5.2-2026-01-01": {Input: 1}, "gpt-5.2-2026-02-02": {Input: 2},
+		"gpt-5.2-2026-03-03": {Input: 3}}}
 	for range 50 {
 		if got, ok := p.PriceOf("gpt-5.2"); !ok || got.Input != 1 {
 			t.Fatal(got, ok)

@@ -99,7 +99,8 @@ type AskedClient struct {
 var serverFiles embed.FS
 
 var questionRules = func() map[string]datafile.Rule {
-	all := map[string]datafile.Rule{"form": datafile.OneOf("stream", "unary"), "need": datafile.OneOf("thinking", "key", "system messages"),
+	all := map[string]datafile.Rule{"form": datafile.OneOf("stream", "unary"),
+		"need": datafile.OneOf("thinking", "key", "system messages"),
 		"tool": datafile.OneOf("echo", "noargs", "fail", "large", "image", "awkward", "slow")}
 	for name, rule := range rules {
 		all[name] = rule
@@ -126,7 +127,8 @@ var loadQuestions = sync.OnceValues(func() (all []Question, err error) {
 			}
 			for name := range step.Extra {
 				wire, _, isOne := strings.Cut(name, ":")
-				f.AddUnless(!isOne || wires.Find(wire) != nil, f.Entry(i, q.ID), "extra %q: there is no wire %q", name, wire)
+				f.AddUnless(!isOne || wires.Find(wire) != nil, f.Entry(i, q.ID), "extra %q: there is no wire %q",
+					name, wire)
 			}
 		}
 	}

@@ -163,7 +163,8 @@ const (
 func (r Requirement) ConsequenceAt(at Place) Consequence {
 	if f := r.frozen; f != nil {
 		r.frozen = nil
-		return milderConsequence(r.ConsequenceAt(at), Requirement{ID: f.ID, Consequence: f.Consequence, Where: f.Where, Since: f.Since, Until: f.Until}.ConsequenceAt(at))
+		return milderConsequence(r.ConsequenceAt(at), Requirement{ID: f.ID, Consequence: f.Consequence, Where: f.Where,
+			Since: f.Since, Until: f.Until}.ConsequenceAt(at))
 	}
 	if !isInForce(r.Since, r.Until, at.Date) {
 		return None
@@ -198,7 +199,8 @@ type Fix struct {
 // requirement's own fix.
 func (r *Requirement) FixOf(check, rule, message string) string {
 	for _, row := range r.Fixes {
-		if emptyOrContains(row.Checks, check) && emptyOrContains(row.Rules, rule) && strings.Contains(message, row.Says) {
+		if emptyOrContains(row.Checks, check) && emptyOrContains(row.Rules, rule) &&
+			strings.Contains(message, row.Says) {
 			return row.Fix
 		}
 	}
@@ -216,7 +218,8 @@ func FixesOfRule(id string) (fixes []string) {
 				fixes = append(fixes, r.ID+": "+row.Fix)
 			}
 		}
-		isCited := slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Doc != "" && slices.Contains(strings.Split(s.Section, ", "), id) })
+		isCited := slices.ContainsFunc(r.Sources,
+			func(s Source) bool { return s.Doc != "" && slices.Contains(strings.Split(s.Section, ", "), id) })
 		if isCited && len(fixes) == from {
 			fixes = append(fixes, r.ID+": "+r.Fix)
 		}

@@ -314,7 +314,10 @@ func Simulated() ([]*Scenario, error) {
 	return slices.Clone(all), err
 }
 
-var embeddedSimulated = sync.OnceValues(func() ([]*Scenario, error) { return loadScenarios(simulatedFiles, simulatedFolder+"*.txtar") })
+var embeddedSimulated = sync.OnceValues(func() ([]*Scenario,
+	error) {
+	return loadScenarios(simulatedFiles, simulatedFolder+"*.txtar")
+})
 
 const simulatedFolder = "simulated/"
 

@@ -52,7 +52,8 @@ func (s *Scenario) HasStall() bool {
 // PretendsLength reports whether a text of a few words is turned down as too long, each
 // time it is sent. An agent that counts tokens itself cannot find what to shorten.
 func (s *Scenario) PretendsLength() bool {
-	return slices.ContainsFunc(s.Turns, func(t Turn) bool { return t.Refuse != nil && t.Refuse.Kind == "context" && t.Refuse.Holds != "" })
+	return slices.ContainsFunc(s.Turns,
+		func(t Turn) bool { return t.Refuse != nil && t.Refuse.Kind == "context" && t.Refuse.Holds != "" })
 }
 
 // HasGrease reports whether a reply holds what no client knows.
@@ -91,18 +92,22 @@ func (t Turn) checkFor(w *wires.Wire, addUnless func(ok bool, format string, arg
 		addUnless(after == nil || (*after)[w.Name] > 0, "after names no event count for %s", w.Name)
 	}
 	emits := func(kinds ...BlockKind) bool {
-		return slices.ContainsFunc(t.Emit, func(b Block) bool { return b.For(w.Name) && (kinds == nil || slices.Contains(kinds, b.Kind)) })
+		return slices.ContainsFunc(t.Emit,
+			func(b Block) bool { return b.For(w.Name) && (kinds == nil || slices.Contains(kinds, b.Kind)) })
 	}
 	addUnless(len(t.Emit) == 0 || emits(), "emits nothing for %s", w.Name)
 	addUnless(t.Stop == "" || slices.Contains(w.Scripts.Stops, string(t.Stop)),
 		"%s has no stop %s; known there: %s", w.Name, t.Stop, strings.Join(w.Scripts.Stops, ", "))
-	addUnless(!w.Scripts.RefusesInText || t.Stop != StopRefusal || emits(KindText), "a refusal of %s is a text; the turn has none", w.Name)
+	addUnless(!w.Scripts.RefusesInText || t.Stop != StopRefusal || emits(KindText),
+		"a refusal of %s is a text; the turn has none", w.Name)
 	addUnless(t.Stop != StopBlocked || len(t.Emit) == 0, "a prompt that is blocked gets no reply; leave emit out")
-	addUnless(!t.Lost || w.Scripts.LosesReplies, "lost is for providers whose requests name replies; a scenario with it cannot be for %s", w.Name)
+	addUnless(!t.Lost || w.Scripts.LosesReplies,
+		"lost is for providers whose requests name replies; a scenario with it cannot be for %s", w.Name)
 	for _, g := range t.Grease {
 		isOwn := func(w *wires.Wire) bool { return slices.Contains(w.Scripts.Greases, string(g)) }
 		if i := slices.IndexFunc(wires.All(), isOwn); i >= 0 {
-			addUnless(isOwn(w), "grease %s is for %s only; a scenario with it cannot be for %s", g, wires.All()[i].Name, w.Name)
+			addUnless(isOwn(w), "grease %s is for %s only; a scenario with it cannot be for %s", g,
+				wires.All()[i].Name, w.Name)
 		}
 	}
 	isAboutToken := t.Refuse != nil && t.Refuse.Kind == "token"
@@ -116,7 +121,8 @@ func (s *Scenario) isOpenTo(w *wires.Wire) bool {
 	isNamed := func(o *wires.Wire) bool { _, ok := s.Target(o.Name); return ok }
 	left := func(o *wires.Wire) bool { return o.Scripts.Model == "" && !isNamed(o) }
 	switches := func(step Step) bool { return step.Switch != nil }
-	if w.Scripts.Model == "" || isNamed(w) || s.Turns == nil || slices.ContainsFunc(wires.All(), left) || slices.ContainsFunc(s.Steps, switches) {
+	if w.Scripts.Model == "" || isNamed(w) || s.Turns == nil || slices.ContainsFunc(wires.All(), left) ||
+		slices.ContainsFunc(s.Steps, switches) {
 		return false
 	}
 	isOpen := true

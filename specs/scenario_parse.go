@@ -26,12 +26,16 @@ var agentRoles = []string{"agent", "await"} // those that start and control sub-
 
 // scenarioRules are those that the tags of a scenario name.
 var scenarioRules = map[string]datafile.Rule{
-	"provider":  rules["provider"],
-	"ability":   datafile.OneOf(namesOf(Abilities())...),
-	"role":      datafile.OneOf(append([]string{"echo", "fail", "noargs", "slow", "large", "image", "awkward", "any", "unknown"}, agentRoles...)...),
-	"stop":      datafile.OneOf(namesOf([]Stop{StopEnd, StopTool, StopMaxTokens, StopRefusal, StopPause, stopContext, StopFilter, StopBlocked})...),
-	"grease":    datafile.OneOf(namesOf([]Grease{GreaseEvent, GreaseField, GreaseBlock, GreaseStart, GreaseStop, GreaseUsage})...),
-	"rejection": datafile.OneOf(append([]string{"rate_limit", "quota", "overloaded", "server", "timeout", "context"}, contentRejections...)...),
+	"provider": rules["provider"],
+	"ability":  datafile.OneOf(namesOf(Abilities())...),
+	"role": datafile.OneOf(append([]string{"echo", "fail", "noargs", "slow", "large", "image", "awkward", "any",
+		"unknown"}, agentRoles...)...),
+	"stop": datafile.OneOf(namesOf([]Stop{StopEnd, StopTool, StopMaxTokens, StopRefusal, StopPause, stopContext,
+		StopFilter, StopBlocked})...),
+	"grease": datafile.OneOf(namesOf([]Grease{GreaseEvent, GreaseField, GreaseBlock, GreaseStart, GreaseStop,
+		GreaseUsage})...),
+	"rejection": datafile.OneOf(append([]string{"rate_limit", "quota", "overloaded", "server", "timeout", "context"},
+		contentRejections...)...),
 	"text": func(_, text string) error {
 		if strings.Contains(text, "{{") && strings.Contains(nonce.ReplaceAllString(text, ""), "{{nonce") {
 			return errors.New("a nonce is {{nonce}} or {{nonce NAME}}, its name in lower case with dashes")
@@ -171,14 +175,17 @@ func (e *scenarioEntry) asScenario(f *datafile.File) *Scenario {
 			s.Targets = append(s.Targets, t)
 		}
 	}
-	f.AddUnless(s.Targets != nil, "providers", "names no provider; name at least one of %s", strings.Join(wires.Names(), ", "))
+	f.AddUnless(s.Targets != nil, "providers", "names no provider; name at least one of %s",
+		strings.Join(wires.Names(), ", "))
 	for i, entry := range e.Steps {
 		step := entry.Step
 		step.Exit = cmp.Or(step.Exit, ExitOK)
-		step.Resume, step.Fork, step.Turn = slices.Contains([]string{"resume", "fork", "compact"}, entry.Way), entry.Way == "fork", entry.Way == "turn"
+		step.Resume, step.Fork, step.Turn = slices.Contains([]string{"resume", "fork", "compact"}, entry.Way),
+			entry.Way == "fork", entry.Way == "turn"
 		step.DefaultEffort = entry.Effort != ""
 		isBlank := strings.TrimSpace(step.Prompt) == ""
-		f.AddUnless(!isBlank || step.Compact || entry.Way == "resume", fmt.Sprintf("player[%d].%s", i, entry.Way), "is blank; write a text")
+		f.AddUnless(!isBlank || step.Compact || entry.Way == "resume", fmt.Sprintf("player[%d].%s", i, entry.Way),
+			"is blank; write a text")
 		s.Steps = append(s.Steps, step)
 	}
 	for i, entry := range e.Turns {
@@ -220,14 +227,16 @@ func (e blockEntry) asBlock(f *datafile.File, at string) Block {
 	if len(b.Parts) == 1 && b.Parts[0] == "" {
 		b.Parts = nil
 	}
-	f.AddUnless(!slices.ContainsFunc(b.Parts, isBlank), at+".thinking", "is blank; write a text, or \"\" for a thought that is withheld")
+	f.AddUnless(!slices.ContainsFunc(b.Parts, isBlank), at+".thinking",
+		"is blank; write a text, or \"\" for a thought that is withheld")
 	b.Role, b.Fill, b.Partial = call.Role, call.Fill, call.Partial != ""
 	if call.Args+call.Partial != "" {
 		b.Args = []byte(call.Args + call.Partial)
 	}
 	given := slices.DeleteFunc([]string{call.Args, call.Fill, call.Partial}, isBlank)
 	f.AddUnless(len(given) < 2, at+".call", "has one of args, fill and partial")
-	f.AddUnless(call.Partial == "" || !json.Valid(b.Args), at+".call.partial", "ends in the middle of the arguments, and these are whole: %s", b.Args)
+	f.AddUnless(call.Partial == "" || !json.Valid(b.Args), at+".call.partial",
+		"ends in the middle of the arguments, and these are whole: %s", b.Args)
 	var object map[string]json.RawMessage
 	isObject := json.Unmarshal(b.Args, &object) == nil && object != nil
 	f.AddUnless(call.Args == "" || isObject, at+".call.args", "is not a string with a JSON object: %s", b.Args)
@@ -238,28 +247,37 @@ func (e blockEntry) asBlock(f *datafile.File, at string) Block {
 func (s *Scenario) checkSteps(f *datafile.File) {
 	for i, step := range s.Steps {
 		at := fmt.Sprintf("player[%d]", i)
-		f.AddUnless((step.Resume || step.Turn) == (i > 0), at, "the first step is a prompt, every other one a resume, a fork, a compact or a turn")
+		f.AddUnless((step.Resume || step.Turn) == (i > 0), at,
+			"the first step is a prompt, every other one a resume, a fork, a compact or a turn")
 		f.AddUnless(!step.NewKey || step.Resume, at, "new_key is for a step with resume: a process has one key")
-		f.AddUnless(!step.DefaultEffort || step.Resume, at, "effort is for a step with resume or fork: a process is started with one effort")
-		f.AddUnless(step.Switch == nil || step.Resume && !step.Compact, at, "switch is for a step with resume or fork: a process is started with one model")
+		f.AddUnless(!step.DefaultEffort || step.Resume, at,
+			"effort is for a step with resume or fork: a process is started with one effort")
+		f.AddUnless(step.Switch == nil || step.Resume && !step.Compact, at,
+			"switch is for a step with resume or fork: a process is started with one model")
 		f.AddUnless(!step.Image || step.Prompt != "", at, "an image goes with a prompt; this step has none")
-		f.AddUnless(step.Attach == "" || step.Prompt != "", at, "attach is for a step with a prompt; this step has none")
+		f.AddUnless(step.Attach == "" || step.Prompt != "", at,
+			"attach is for a step with a prompt; this step has none")
 		f.AddUnless(!step.Kill || !step.Interrupt, at, "a step has one of interrupt and kill")
-		f.AddUnless(i == 0 || !s.Steps[i-1].Kill || !step.Turn, at, "the process of the step before is killed; go on with resume")
+		f.AddUnless(i == 0 || !s.Steps[i-1].Kill || !step.Turn, at,
+			"the process of the step before is killed; go on with resume")
 		for _, t := range s.Targets {
-			f.AddUnless(step.Switch == nil || step.Switch[t.Provider] != "", at, "switch names no model for %s", t.Provider)
+			f.AddUnless(step.Switch == nil || step.Switch[t.Provider] != "", at, "switch names no model for %s",
+				t.Provider)
 		}
 		if s.Live {
-			f.AddUnless(step.Says == "" && step.Exit == ExitOK, at, "a step of a live scenario has neither says nor exit; nothing is known of what a model answers")
+			f.AddUnless(step.Says == "" && step.Exit == ExitOK, at,
+				"a step of a live scenario has neither says nor exit; nothing is known of what a model answers")
 		} else {
-			f.AddUnless(step.Calls == nil, at, "calls are for scenarios with live: true; here the turns say what is called")
+			f.AddUnless(step.Calls == nil, at,
+				"calls are for scenarios with live: true; here the turns say what is called")
 		}
 	}
 	hasTraffic := slices.ContainsFunc(s.Steps, func(step Step) bool { return step.Exit != ExitUnsupported })
 	if s.Live {
 		f.AddUnless(s.Turns == nil, "turns", "a live scenario has no turns; the provider's model answers")
 	} else {
-		f.AddUnless(hasTraffic == (s.Turns != nil), "player", "a scenario has turns, unless every step ends unsupported")
+		f.AddUnless(hasTraffic == (s.Turns != nil), "player",
+			"a scenario has turns, unless every step ends unsupported")
 	}
 }
 
@@ -270,27 +288,35 @@ func (s *Scenario) checkTurns(f *datafile.File) {
 		t, at := &s.Turns[i], fmt.Sprintf("turns[%d]", i)
 		for j, b := range t.Emit {
 			isLast := j == len(t.Emit)-1 && (t.Stop == StopMaxTokens || t.Stop == StopTool)
-			f.AddUnless(!b.Partial || isLast, fmt.Sprintf("%s.emit[%d]", at, j), "a partial call is the last block of a turn with stop: max_tokens or stop: tool_use")
+			f.AddUnless(!b.Partial || isLast, fmt.Sprintf("%s.emit[%d]", at, j),
+				"a partial call is the last block of a turn with stop: max_tokens or stop: tool_use")
 		}
-		ways := slices.DeleteFunc([]bool{t.Cut != nil, t.Fail != nil, t.Stall != nil}, func(has bool) bool { return !has })
+		ways := slices.DeleteFunc([]bool{t.Cut != nil, t.Fail != nil, t.Stall != nil},
+			func(has bool) bool { return !has })
 		f.AddUnless(t.Emit != nil || t.Stop != "", at, "a turn has emit, or a stop and nothing else to say")
 		f.AddUnless(len(ways) < 2, at, "a turn has one of cut, error and stall")
-		f.AddUnless(t.Times == 0 || len(ways) > 0, at, "times says how often a turn breaks off; add cut, error or stall")
+		f.AddUnless(t.Times == 0 || len(ways) > 0, at,
+			"times says how often a turn breaks off; add cut, error or stall")
 		f.AddUnless(t.Prompts == 0 || i > 0, at, "the first turn has no turn before it to replace")
-		f.AddUnless(t.Stop != StopPause || i == 0 || s.Turns[i-1].Stop != StopPause, at, "the turn before paused; the one that goes on does not pause again")
+		f.AddUnless(t.Stop != StopPause || i == 0 || s.Turns[i-1].Stop != StopPause, at,
+			"the turn before paused; the one that goes on does not pause again")
 		if r := t.Refuse; r != nil {
 			isAlone := *r == Rejection{Kind: r.Kind}
-			f.AddUnless(isAlone || !slices.Contains(contentRejections, r.Kind), at+".refuse", "kind %s stands alone; each request is refused that has it", r.Kind)
-			f.AddUnless(r.Holds == "" || r.Times == 0, at+".refuse", "holds and times exclude each other; each request is refused that holds the text")
+			f.AddUnless(isAlone || !slices.Contains(contentRejections, r.Kind), at+".refuse",
+				"kind %s stands alone; each request is refused that has it", r.Kind)
+			f.AddUnless(r.Holds == "" || r.Times == 0, at+".refuse",
+				"holds and times exclude each other; each request is refused that holds the text")
 			r.Times = max(1, r.Times)
 		}
 		if e := t.Expect; e != nil {
 			f.AddUnless(e.Prompt != "" || e.Results != nil, at+".expect", "an expectation has prompt, results or both")
-			f.AddUnless(i == 0 || t.Prompts > 0 || len(e.Results) <= calls[t.Agent], at+".expect", "expects %d results, and the turn before calls %d tools", len(e.Results), calls[t.Agent])
+			f.AddUnless(i == 0 || t.Prompts > 0 || len(e.Results) <= calls[t.Agent], at+".expect",
+				"expects %d results, and the turn before calls %d tools", len(e.Results), calls[t.Agent])
 		}
 		calls[t.Agent] = len(slices.DeleteFunc(slices.Clone(t.Emit), func(b Block) bool { return b.Kind != KindCall }))
 		for _, target := range s.Targets {
-			t.checkFor(wires.Find(target.Provider), func(ok bool, format string, args ...any) { f.AddUnless(ok, at, format, args...) })
+			t.checkFor(wires.Find(target.Provider),
+				func(ok bool, format string, args ...any) { f.AddUnless(ok, at, format, args...) })
 		}
 	}
 }

@@ -113,7 +113,8 @@ func TestParseRichScenario(t *testing.T) {
 		{
 			Expect: &Expectation{Prompt: "{{nonce asked}}", Results: []string{"", "b"}},
 			Emit: []Block{
-				{Kind: KindSearch, Search: &Search{Query: "herons", Results: []Found{{"Herons", "https://example.com/"}}}},
+				{Kind: KindSearch, Search: &Search{Query: "herons",
+					Results: []Found{{"Herons", "https://example.com/"}}}},
 				{Kind: KindCode, Code: &Code{Source: "print(6)", Output: "6\n"}},
 				{Kind: KindCall, Role: "any", Fill: "{{nonce asked}}"},
 			},
@@ -132,7 +133,8 @@ func TestParseRichScenario(t *testing.T) {
 
 // TestNonce holds that a word depends on the seed and the name alone.
 func TestNonce(t *testing.T) {
-	if got, want := Fresh("{{nonce}} {{nonce x}} {{nonce X}} {{nonce}}", "a"), Nonce("a", "")+" "+Nonce("a", "x")+" {{nonce X}} "+Nonce("a", ""); got != want {
+	if got, want := Fresh("{{nonce}} {{nonce x}} {{nonce X}} {{nonce}}", "a"),
+		Nonce("a", "")+" "+Nonce("a", "x")+" {{nonce X}} "+Nonce("a", ""); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if a := Nonce("a", "x"); a == Nonce("b", "x") || a == Nonce("a", "") || len(a) != 8 {
@@ -178,9 +180,12 @@ func TestParseScenario(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantTurns := []Turn{
-		{Line: 9, Stop: StopRefusal, Refuse: &Rejection{Kind: "rate_limit", Retry: "date", Times: 2}, Grease: []Grease{GreaseEvent, GreaseField}, Emit: []Block{{Kind: KindText, Text: "no"}}},
-		{Line: 14, Stall: &After{"anthropic": 2, "openai": 2, "gemini": 2, "chat": 2}, Refuse: &Rejection{Kind: "server", Times: 1}, Emit: []Block{{Kind: KindText, Text: "wait"}}},
-		{Line: 18, Stop: StopMaxTokens, Emit: []Block{{Kind: KindCall, Role: "echo", Args: []byte(`{"te`), Partial: true}}},
+		{Line: 9, Stop: StopRefusal, Refuse: &Rejection{Kind: "rate_limit", Retry: "date", Times: 2},
+			Grease: []Grease{GreaseEvent, GreaseField}, Emit: []Block{{Kind: KindText, Text: "no"}}},
+		{Line: 14, Stall: &After{"anthropic": 2, "openai": 2, "gemini": 2, "chat": 2},
+			Refuse: &Rejection{Kind: "server", Times: 1}, Emit: []Block{{Kind: KindText, Text: "wait"}}},
+		{Line: 18, Stop: StopMaxTokens,
+			Emit: []Block{{Kind: KindCall, Role: "echo", Args: []byte(`{"te`), Partial: true}}},
 		{Line: 21, Stop: StopBlocked},
 	}
 	if diff := cmp.Diff(wantTurns, faulty.Turns); diff != "" {
@@ -207,42 +212,71 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"-- scenario.yaml --", "-- script.yaml --", `x.txtar:4: unexpected file "script.yaml"`},
 		{"system: Be brief.", "sistem: Be brief.", `x.txtar:6:1: key "sistem" is not known; did you mean system?`},
 		{"title: everything at once\n", "", `x.txtar:5:1: key "title" is missing`},
-		{"effort: high", "effort: huge", `x.txtar:9:47: providers.anthropic.effort: "huge" is not known; use none, low, medium`},
+		{"effort: high", "effort: huge",
+			`x.txtar:9:47: providers.anthropic.effort: "huge" is not known; use none, low, medium`},
 		{"model: claude-opus-4-5, ", "", `x.txtar:9:14: key "providers.anthropic.model" is missing`},
-		{"  gemini:", "  mistral:", `x.txtar:8:3: providers.mistral: "mistral" is not known; use anthropic, openai, gemini`},
-		{"- prompt: go", "- resume: go", `x.txtar:11:5: player[0]: the first step is a prompt, every other one a resume, a fork, a compact or a turn`},
-		{"- prompt: go", "- exit: ok", `x.txtar:11:5: player[0]: needs exactly one of the keys prompt, resume, fork, turn, compact`},
-		{"- text: \"  spaced \"", "- prose: x", `x.txtar:20:9: key "turns[0].emit[3].prose" is not known; there are call, code, only`},
-		{"- text: \"  spaced \"", "- only: [openai]", `x.txtar:20:9: turns[0].emit[3]: needs exactly one of the keys thinking, text, signed_text, search, code, redacted, call`},
-		{"redacted: true", "redacted: false", `x.txtar:18:19: turns[0].emit[2].redacted: "false" is not known; use true`},
-		{"        only: [anthropic]", "        text: too", `x.txtar:18:9: turns[0].emit[2]: needs exactly one of the keys thinking, text, signed_text, search, code, redacted, call`},
-		{"role: noargs", "role: shell", `x.txtar:23:22: turns[0].emit[6].call.role: "shell" is not known; use echo, fail, noargs`},
-		{`'{"b": 1.0,"a":2}'`, `'[1]'`, `x.txtar:22:34: turns[0].emit[5].call.args: is not a string with a JSON object: [1]`},
-		{"chunks: [1, 7]", "chunks: [0]", `x.txtar:25:14: turns[0].chunks[0]: "0" is not a whole number from 1, event or whole`},
-		{"chunks: [1, 7]", "chunks: byte", `x.txtar:25:13: turns[0].chunks[0]: "byte" is not a whole number from 1, event or whole`},
+		{"  gemini:", "  mistral:",
+			`x.txtar:8:3: providers.mistral: "mistral" is not known; use anthropic, openai, gemini`},
+		{"- prompt: go", "- resume: go",
+			`x.txtar:11:5: player[0]: the first step is a prompt, every other one a resume, a fork, a compact or a turn`},
+		{"- prompt: go", "- exit: ok",
+			`x.txtar:11:5: player[0]: needs exactly one of the keys prompt, resume, fork, turn, compact`},
+		{"- text: \"  spaced \"", "- prose: x",
+			`x.txtar:20:9: key "turns[0].emit[3].prose" is not known; there are call, code, only`},
+		{"- text: \"  spaced \"", "- only: [openai]",
+			`x.txtar:20:9: turns[0].emit[3]: needs exactly one of the keys thinking, text, signed_text, search, code, redacted, call`},
+		{"redacted: true", "redacted: false",
+			`x.txtar:18:19: turns[0].emit[2].redacted: "false" is not known; use true`},
+		{"        only: [anthropic]", "        text: too",
+			`x.txtar:18:9: turns[0].emit[2]: needs exactly one of the keys thinking, text, signed_text, search, code, redacted, call`},
+		{"role: noargs", "role: shell",
+			`x.txtar:23:22: turns[0].emit[6].call.role: "shell" is not known; use echo, fail, noargs`},
+		{`'{"b": 1.0,"a":2}'`, `'[1]'`,
+			`x.txtar:22:34: turns[0].emit[5].call.args: is not a string with a JSON object: [1]`},
+		{"chunks: [1, 7]", "chunks: [0]",
+			`x.txtar:25:14: turns[0].chunks[0]: "0" is not a whole number from 1, event or whole`},
+		{"chunks: [1, 7]", "chunks: byte",
+			`x.txtar:25:13: turns[0].chunks[0]: "byte" is not a whole number from 1, event or whole`},
 		{"cut: {after: 3}", "cut: {}", `x.txtar:28:10: key "turns[1].cut.after" is missing`},
-		{"cut: {after: 3}", "cut: {after: {openai: 1}}", `x.txtar:26:5: turns[1]: after names no event count for anthropic`},
-		{"kind: overloaded", "kind: bored", `x.txtar:32:19: turns[2].error.kind: "bored" is not known; use overloaded, server`},
+		{"cut: {after: 3}", "cut: {after: {openai: 1}}",
+			`x.txtar:26:5: turns[1]: after names no event count for anthropic`},
+		{"kind: overloaded", "kind: bored",
+			`x.txtar:32:19: turns[2].error.kind: "bored" is not known; use overloaded, server`},
 		{"prompts: 2", "prompts: 0", `x.txtar:33:14: turns[2].prompts: 0 is not a number from 1`},
 		{"stop: max_tokens", "prompts: 2", `x.txtar:15:5: turns[0]: the first turn has no turn before it to replace`},
-		{"chunks: whole", "error: {kind: server, after: 1}", `x.txtar:26:5: turns[1]: a turn has one of cut, error and stall`},
+		{"chunks: whole", "error: {kind: server, after: 1}",
+			`x.txtar:26:5: turns[1]: a turn has one of cut, error and stall`},
 		{"chunks: whole", "stall: {after: 1}", `x.txtar:26:5: turns[1]: a turn has one of cut, error and stall`},
-		{"cut: {after: 3}", "stall: {after: {openai: 1}}", `x.txtar:26:5: turns[1]: after names no event count for anthropic`},
-		{"stop: max_tokens", "stop: bored", `x.txtar:24:11: turns[0].stop: "bored" is not known; use end_turn, tool_use, max_tokens`},
-		{"stop: max_tokens", "stop: pause_turn", `x.txtar:15:5: turns[0]: gemini has no stop pause_turn; known there: end_turn, tool_use, max_tokens, refusal, content_filter, blocked_prompt`},
-		{"chunks: whole", "refuse: {kind: tired}", `x.txtar:29:20: turns[1].refuse.kind: "tired" is not known; use rate_limit, quota, overloaded`},
+		{"cut: {after: 3}", "stall: {after: {openai: 1}}",
+			`x.txtar:26:5: turns[1]: after names no event count for anthropic`},
+		{"stop: max_tokens", "stop: bored",
+			`x.txtar:24:11: turns[0].stop: "bored" is not known; use end_turn, tool_use, max_tokens`},
+		{"stop: max_tokens", "stop: pause_turn",
+			`x.txtar:15:5: turns[0]: gemini has no stop pause_turn; known there: end_turn, tool_use, max_tokens, refusal, content_filter, blocked_prompt`},
+		{"chunks: whole", "refuse: {kind: tired}",
+			`x.txtar:29:20: turns[1].refuse.kind: "tired" is not known; use rate_limit, quota, overloaded`},
 		{"chunks: whole", "refuse: {retry: date}", `x.txtar:29:13: key "turns[1].refuse.kind" is missing`},
-		{"chunks: whole", "refuse: {kind: image, times: 2}", `x.txtar:29:13: turns[1].refuse: kind image stands alone; each request is refused that has it`},
-		{"chunks: whole", "refuse: {kind: server, retry: soon}", `x.txtar:29:35: turns[1].refuse.retry: "soon" is not known; use seconds, date, milliseconds`},
-		{"chunks: whole", "grease: [oil]", `x.txtar:29:14: turns[1].grease[0]: "oil" is not known; use unknown_event, unknown_field, unknown_block`},
-		{"chunks: whole", "grease: [duplicate_start]", `x.txtar:26:5: turns[1]: grease duplicate_start is for anthropic only; a scenario with it cannot be for gemini`},
-		{"- prompt: go", "- {prompt: go, kill: true, interrupt: true}", `x.txtar:11:5: player[0]: a step has one of interrupt and kill`},
-		{"- prompt: go", "- {prompt: go, effort: default}", `x.txtar:11:5: player[0]: effort is for a step with resume or fork: a process is started with one effort`},
+		{"chunks: whole", "refuse: {kind: image, times: 2}",
+			`x.txtar:29:13: turns[1].refuse: kind image stands alone; each request is refused that has it`},
+		{"chunks: whole", "refuse: {kind: server, retry: soon}",
+			`x.txtar:29:35: turns[1].refuse.retry: "soon" is not known; use seconds, date, milliseconds`},
+		{"chunks: whole", "grease: [oil]",
+			`x.txtar:29:14: turns[1].grease[0]: "oil" is not known; use unknown_event, unknown_field, unknown_block`},
+		{"chunks: whole", "grease: [duplicate_start]",
+			`x.txtar:26:5: turns[1]: grease duplicate_start is for anthropic only; a scenario with it cannot be for gemini`},
+		{"- prompt: go", "- {prompt: go, kill: true, interrupt: true}",
+			`x.txtar:11:5: player[0]: a step has one of interrupt and kill`},
+		{"- prompt: go", "- {prompt: go, effort: default}",
+			`x.txtar:11:5: player[0]: effort is for a step with resume or fork: a process is started with one effort`},
 		{"stop: max_tokens", "lost: true", `x.txtar:15:5: turns[0]: lost is for providers whose requests name replies`},
-		{"- prompt: go", "- {prompt: go, switch: {anthropic: gpt-5.5}}", `x.txtar:11:5: player[0]: switch is for a step with resume or fork: a process is started with one model`},
-		{"role: noargs", "role: noargs, partial: '{}'", `x.txtar:23:39: turns[0].emit[6].call.partial: ends in the middle of the arguments, and these are whole: {}`},
-		{"call: {role: echo, args: '{\"b\": 1.0,\"a\":2}'}", "call: {role: echo, partial: '{'}", `x.txtar:22:9: turns[0].emit[5]: a partial call is the last block of a turn with stop: max_tokens or stop: tool_use`},
-		{"      - text: cut here", "      - {text: cut here, only: [openai]}", `x.txtar:26:5: turns[1]: emits nothing for anthropic`},
+		{"- prompt: go", "- {prompt: go, switch: {anthropic: gpt-5.5}}",
+			`x.txtar:11:5: player[0]: switch is for a step with resume or fork: a process is started with one model`},
+		{"role: noargs", "role: noargs, partial: '{}'",
+			`x.txtar:23:39: turns[0].emit[6].call.partial: ends in the middle of the arguments, and these are whole: {}`},
+		{"call: {role: echo, args: '{\"b\": 1.0,\"a\":2}'}", "call: {role: echo, partial: '{'}",
+			`x.txtar:22:9: turns[0].emit[5]: a partial call is the last block of a turn with stop: max_tokens or stop: tool_use`},
+		{"      - text: cut here", "      - {text: cut here, only: [openai]}",
+			`x.txtar:26:5: turns[1]: emits nothing for anthropic`},
 	} {
 		refused(t, "x.txtar", goodScenario, c.old, c.new, c.want)
 	}
@@ -273,31 +307,46 @@ func refused(t *testing.T, file, good, old, edited, want string) {
 func TestParseRichScenarioFaults(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`says: "{{nonce}}"`, `says: ""`, `x.txtar:9:11: player[0].says: is blank; write a text`},
-		{`says: "{{nonce}}"`, `says: "{{nonce X}}"`, `x.txtar:9:11: player[0].says: a nonce is {{nonce}} or {{nonce NAME}}, its name in lower case with dashes`},
-		{"Echo {{nonce asked}}.", "Echo {{nonce asked}.", `x.txtar:8:13: player[0].prompt: a nonce is {{nonce}} or {{nonce NAME}}, its name in lower case with dashes`},
-		{`{prompt: "{{nonce asked}}", results: ["", b]}`, "{}", `x.txtar:11:13: turns[0].expect: an expectation has prompt, results or both`},
-		{`prompt: "{{nonce asked}}", `, `prompt: "", `, `x.txtar:11:22: turns[0].expect.prompt: is blank; write a text`},
+		{`says: "{{nonce}}"`, `says: "{{nonce X}}"`,
+			`x.txtar:9:11: player[0].says: a nonce is {{nonce}} or {{nonce NAME}}, its name in lower case with dashes`},
+		{"Echo {{nonce asked}}.", "Echo {{nonce asked}.",
+			`x.txtar:8:13: player[0].prompt: a nonce is {{nonce}} or {{nonce NAME}}, its name in lower case with dashes`},
+		{`{prompt: "{{nonce asked}}", results: ["", b]}`, "{}",
+			`x.txtar:11:13: turns[0].expect: an expectation has prompt, results or both`},
+		{`prompt: "{{nonce asked}}", `, `prompt: "", `,
+			`x.txtar:11:22: turns[0].expect.prompt: is blank; write a text`},
 		{"query: herons, ", "", `x.txtar:13:17: key "turns[0].emit[0].search.query" is missing`},
 		{`, url: "https://example.com/"`, "", `x.txtar:13:43: key "turns[0].emit[0].search.results[0].url" is missing`},
 		{`fill: "{{nonce asked}}"`, `fill: ""`, `x.txtar:15:33: turns[0].emit[2].call.fill: is blank; write a text`},
-		{`fill: "{{nonce asked}}"`, `fill: x, args: "{}"`, `x.txtar:15:15: turns[0].emit[2].call: has one of args, fill and partial`},
-		{"- text: go on\n", "- text: go on\n    stop: pause_turn\n", `x.txtar:20:5: turns[2]: the turn before paused; the one that goes on does not pause again`},
-		{"- emit:\n      - text: go on\n    refuse", "- refuse", `x.txtar:20:5: turns[2]: a turn has emit, or a stop and nothing else to say`},
-		{"stop: pause_turn", "stop: blocked_prompt", `x.txtar:17:5: turns[1]: a prompt that is blocked gets no reply; leave emit out`},
-		{"stop: pause_turn", "grease: [usage_trailer]", `x.txtar:17:5: turns[1]: grease usage_trailer is for gemini only; a scenario with it cannot be for anthropic`},
-		{"  anthropic: {model: claude-opus-4-6}", "  {}", `x.txtar:6:3: providers: names no provider; name at least one of anthropic, openai, gemini`},
-		{"- emit:\n      - text: wait", "- cut: {after: x}\n    emit:\n      - text: wait", `x.txtar:17:18: turns[1].cut.after: x is not a number from 1`},
+		{`fill: "{{nonce asked}}"`, `fill: x, args: "{}"`,
+			`x.txtar:15:15: turns[0].emit[2].call: has one of args, fill and partial`},
+		{"- text: go on\n", "- text: go on\n    stop: pause_turn\n",
+			`x.txtar:20:5: turns[2]: the turn before paused; the one that goes on does not pause again`},
+		{"- emit:\n      - text: go on\n    refuse", "- refuse",
+			`x.txtar:20:5: turns[2]: a turn has emit, or a stop and nothing else to say`},
+		{"stop: pause_turn", "stop: blocked_prompt",
+			`x.txtar:17:5: turns[1]: a prompt that is blocked gets no reply; leave emit out`},
+		{"stop: pause_turn", "grease: [usage_trailer]",
+			`x.txtar:17:5: turns[1]: grease usage_trailer is for gemini only; a scenario with it cannot be for anthropic`},
+		{"  anthropic: {model: claude-opus-4-6}", "  {}",
+			`x.txtar:6:3: providers: names no provider; name at least one of anthropic, openai, gemini`},
+		{"- emit:\n      - text: wait", "- cut: {after: x}\n    emit:\n      - text: wait",
+			`x.txtar:17:18: turns[1].cut.after: x is not a number from 1`},
 	} {
 		refused(t, "x.txtar", richScenario, c.old, c.new, c.want)
 	}
 	_, document, _ := strings.Cut(richScenario, "-- scenario.yaml --")
 	refused(t, "x.txtar", richScenario, "-- scenario.yaml --"+document, "", "x.txtar:1: no file scenario.yaml")
 	refused(t, "X.txtar", richScenario, "More", "Much more", `X.txtar:1: file name "X" is not lower case with dashes`)
-	refused(t, "x.txtar", richScenario, strings.TrimPrefix(document, "\n"), "", `x.txtar:1: is empty; it must be a mapping with the keys limits, live, needs, player, providers, system, title, turns`)
+	refused(t, "x.txtar", richScenario, strings.TrimPrefix(document, "\n"), "",
+		`x.txtar:1: is empty; it must be a mapping with the keys limits, live, needs, player, providers, system, title, turns`)
 	blocked := strings.Replace(faultyScenario, "- stop: blocked", "- emit:\n      - text: x\n    stop: blocked", 1)
-	refused(t, "x.txtar", blocked, "refusal", "end_turn", `x.txtar:21:5: turns[3]: a prompt that is blocked gets no reply; leave emit out`)
-	refusal := strings.NewReplacer("gemini: {model: gemini-3.5-flash}", "openai: {model: gpt-5.5}").Replace(faultyScenario)
-	refused(t, "x.txtar", refusal, "- text: \"no\"", "- thinking: no", `x.txtar:9:5: turns[0]: a refusal of openai is a text; the turn has none`)
+	refused(t, "x.txtar", blocked, "refusal", "end_turn",
+		`x.txtar:21:5: turns[3]: a prompt that is blocked gets no reply; leave emit out`)
+	refusal := strings.NewReplacer("gemini: {model: gemini-3.5-flash}",
+		"openai: {model: gpt-5.5}").Replace(faultyScenario)
+	refused(t, "x.txtar", refusal, "- text: \"no\"", "- thinking: no",
+		`x.txtar:9:5: turns[0]: a refusal of openai is a text; the turn has none`)
 }
 
 func TestTurnsAndTrafficAgree(t *testing.T) {
@@ -325,11 +374,15 @@ func TestLiveScenario(t *testing.T) {
 	if err := againstSchema(t, live); err != nil {
 		t.Error(err)
 	}
-	refused(t, "x.txtar", live, "live: true\n", "", `x.txtar:11:3: player: a scenario has turns, unless every step ends unsupported`)
+	refused(t, "x.txtar", live, "live: true\n", "",
+		`x.txtar:11:3: player: a scenario has turns, unless every step ends unsupported`)
 	refused(t, "x.txtar", live, "true", "yes", `x.txtar:10:7: live: is a text; it must be true or false`)
-	refused(t, "x.txtar", live, "again", "again\n    says: heron", `x.txtar:14:5: player[1]: a step of a live scenario has neither says nor exit; nothing is known of what a model answers`)
-	refused(t, "x.txtar", live, "again", "again\nturns: [{emit: [{text: x}]}]", `x.txtar:15:8: turns: a live scenario has no turns; the provider's model answers`)
-	refused(t, "x.txtar", live, "fail]", "dance]", `x.txtar:13:19: player[0].calls[1]: "dance" is not known; use echo, fail, noargs`)
+	refused(t, "x.txtar", live, "again", "again\n    says: heron",
+		`x.txtar:14:5: player[1]: a step of a live scenario has neither says nor exit; nothing is known of what a model answers`)
+	refused(t, "x.txtar", live, "again", "again\nturns: [{emit: [{text: x}]}]",
+		`x.txtar:15:8: turns: a live scenario has no turns; the provider's model answers`)
+	refused(t, "x.txtar", live, "fail]", "dance]",
+		`x.txtar:13:19: player[0].calls[1]: "dance" is not known; use echo, fail, noargs`)
 }
 
 func TestLoadScenariosReportsEveryFile(t *testing.T) {
@@ -339,7 +392,8 @@ func TestLoadScenariosReportsEveryFile(t *testing.T) {
 		"scenarios/c.txtar": {Data: nil},
 	}
 	_, err := LoadScenarios(fsys)
-	if err == nil || !strings.Contains(err.Error(), "scenarios/a.txtar:1") || !strings.Contains(err.Error(), "scenarios/c.txtar:1") {
+	if err == nil || !strings.Contains(err.Error(), "scenarios/a.txtar:1") ||
+		!strings.Contains(err.Error(), "scenarios/c.txtar:1") {
 		t.Errorf("got %v, want the faults of a and c", err)
 	}
 	if _, err := LoadScenarios(fstest.MapFS{}); err == nil {
@@ -383,7 +437,8 @@ func TestEmbeddedScenarios(t *testing.T) {
 			}
 		}
 		for _, w := range wires.All() { // a wire with a model of its own for scenarios plays what it can
-			if _, isNamed := s.Target(w.Name); i < len(all) && w.Scripts.Model == "" && !isNamed && !isForOneProvider(s) {
+			if _, isNamed := s.Target(w.Name); i < len(all) && w.Scripts.Model == "" && !isNamed &&
+				!isForOneProvider(s) {
 				t.Errorf("%s: is not for %s", s.Name, w.Name)
 			}
 		}
@@ -394,7 +449,8 @@ func TestEmbeddedScenarios(t *testing.T) {
 func isForOneProvider(s *Scenario) bool {
 	return slices.ContainsFunc(s.Turns, func(t Turn) bool {
 		return slices.ContainsFunc(t.Grease, func(g Grease) bool {
-			return slices.ContainsFunc(wires.All(), func(w *wires.Wire) bool { return slices.Contains(w.Scripts.Greases, string(g)) })
+			return slices.ContainsFunc(wires.All(),
+				func(w *wires.Wire) bool { return slices.Contains(w.Scripts.Greases, string(g)) })
 		})
 	})
 }

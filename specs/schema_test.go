@@ -38,7 +38,9 @@ func TestTeamRulesSchemaAgrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, edit := range []string{"|", "TEAM-001|ORG-001", "consequence: unsafe|consequence: bad", "present: true|present: false", "uses: SIG-001|uses: SIG-001\n  same: true", "title: the system|titel: the system", "provider: anthropic|provider: other"} {
+	for _, edit := range []string{"|", "TEAM-001|ORG-001", "consequence: unsafe|consequence: bad",
+		"present: true|present: false", "uses: SIG-001|uses: SIG-001\n  same: true",
+		"title: the system|titel: the system", "provider: anthropic|provider: other"} {
 		old, with, _ := strings.Cut(edit, "|")
 		broken := strings.Replace(string(text), old, with, 1)
 		_, parseErr := ParseTeamRules("r.yaml", []byte(broken))
@@ -46,7 +48,8 @@ func TestTeamRulesSchemaAgrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if schemaErr := schemas.Validate(schemas.Rules, list); (schemaErr == nil) != (edit == "|") || (parseErr == nil) != (edit == "|") {
+		if schemaErr := schemas.Validate(schemas.Rules, list); (schemaErr == nil) != (edit == "|") ||
+			(parseErr == nil) != (edit == "|") {
 			t.Errorf("%q: the schema says %v, the parser %v", with, schemaErr, parseErr)
 		}
 	}

@@ -112,13 +112,15 @@ func freezeSet() ([]byte, error) {
 func TestFreeze(t *testing.T) {
 	gemini := Where{Provider: []string{"gemini"}, Consequence: Refused}
 	frozen := []frozenRequirement{
-		{ID: "ORD-001", Consequence: Degraded, Checks: []string{"ORD-001/a"}, Applies: Applies{Provider: []string{"openai", "gemini"}}},
+		{ID: "ORD-001", Consequence: Degraded, Checks: []string{"ORD-001/a"},
+			Applies: Applies{Provider: []string{"openai", "gemini"}}},
 		{ID: "ORD-002", Consequence: Refused, Checks: []string{"ORD-002/a"}},
 		{ID: "ORD-003", Consequence: Refused, Checks: []string{"ORD-003/gone"}},
 	}
 	set := freezeRequirements([]Requirement{
 		{ID: "ORD-001", Consequence: Refused, Where: []Where{gemini}, Checks: []string{"ORD-001/a", "ORD-001/new"}},
-		{ID: "ORD-002", Consequence: Wasteful, Checks: []string{"ORD-002/a"}, Applies: Applies{Provider: []string{"openai"}}},
+		{ID: "ORD-002", Consequence: Wasteful, Checks: []string{"ORD-002/a"},
+			Applies: Applies{Provider: []string{"openai"}}},
 		{ID: "ORD-003", Consequence: Refused, Checks: []string{"ORD-003/new"}},
 		{ID: "ORD-004", Consequence: Refused, Checks: []string{"ORD-004/a"}},
 	}, frozen)

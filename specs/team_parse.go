@@ -56,10 +56,12 @@ func ParseTeamRules(name string, data []byte) ([]TeamRule, error) {
 	isRead := f.OK()
 	for i, e := range entries {
 		p := teamRuleParser{File: f, at: f.Entry(i, e.ID), catalogue: catalogue, teamRuleEntry: e}
-		p.rule = TeamRule{File: name, Line: f.Line(p.at), Requirement: Requirement{ID: e.ID, Title: e.Title, Text: e.Title, Status: Stable,
-			Consequence: e.Consequence, Applies: Applies{Provider: e.Provider}, Why: e.Why, Fix: e.Fix}}
+		p.rule = TeamRule{File: name, Line: f.Line(p.at),
+			Requirement: Requirement{ID: e.ID, Title: e.Title, Text: e.Title, Status: Stable,
+				Consequence: e.Consequence, Applies: Applies{Provider: e.Provider}, Why: e.Why, Fix: e.Fix}}
 		if isRead {
-			a := &Assertion{Header: http.CanonicalHeaderKey(p.Header), Path: p.Path, Present: p.Present, Absent: p.Absent, Matches: p.Matches, Same: p.Same}
+			a := &Assertion{Header: http.CanonicalHeaderKey(p.Header), Path: p.Path, Present: p.Present,
+				Absent: p.Absent, Matches: p.Matches, Same: p.Same}
 			if p.Line(p.at+".equals") > 0 {
 				text, err := json.Marshal(p.Equals)
 				if err != nil {
@@ -142,7 +144,8 @@ func (p *teamRuleParser) resolveUses() {
 	requirement, aspect, hasAspect := strings.Cut(p.Uses, "/")
 	base, r := findIn(p.catalogue, requirement), &p.rule.Requirement
 	if base == nil {
-		p.addFault("uses", "conform has no requirement %s; did you mean %s?", p.Uses, spelling.Rank(requirement, requirementIDs(p.catalogue))[0])
+		p.addFault("uses", "conform has no requirement %s; did you mean %s?", p.Uses,
+			spelling.Rank(requirement, requirementIDs(p.catalogue))[0])
 		return
 	}
 	for _, check := range base.Checks {
@@ -152,20 +155,24 @@ func (p *teamRuleParser) resolveUses() {
 		}
 	}
 	if p.rule.Uses == nil {
-		p.addFault("uses", "%s has no check %s; did you mean %s?", base.ID, p.Uses, spelling.Rank(p.Uses, base.Checks)[0])
+		p.addFault("uses", "%s has no check %s; did you mean %s?", base.ID, p.Uses,
+			spelling.Rank(p.Uses, base.Checks)[0])
 	}
 	if r.Consequence == "" {
 		r.Consequence, r.Where = base.Consequence, base.Where
 	}
 	if milderConsequence(r.Consequence, base.Consequence) != base.Consequence && !r.Consequence.IsFailure() {
-		p.addFault("consequence", "%s contradicts %s, which is %s: a rule cannot make ours milder; list what is known in a baseline instead", r.Consequence, base.ID, base.Consequence)
+		p.addFault("consequence",
+			"%s contradicts %s, which is %s: a rule cannot make ours milder; list what is known in a baseline instead",
+			r.Consequence, base.ID, base.Consequence)
 	}
 	if r.Applies.Provider == nil {
 		r.Applies.Provider = base.Applies.Provider
 	}
 	for _, name := range r.Applies.Provider {
 		if !emptyOrContains(base.Applies.Provider, name) {
-			p.addFault("provider", "matches nothing with %s: %s speaks of %s only", name, base.ID, strings.Join(base.Applies.Provider, ", "))
+			p.addFault("provider", "matches nothing with %s: %s speaks of %s only", name, base.ID,
+				strings.Join(base.Applies.Provider, ", "))
 		}
 	}
 	r.Applies.Source, r.Judges = base.Applies.Source, base.Judges
@@ -182,7 +189,8 @@ func (p *teamRuleParser) checkAssertion(a *Assertion) {
 	case a.Header != "" && a.Path != nil:
 		p.addFault("header", "has path and header; make two rules")
 	case !a.demandsAnything():
-		p.addFault("", "asks nothing of %s; add present: true, absent: true, equals:, matches: or same: true", a.Selector())
+		p.addFault("", "asks nothing of %s; add present: true, absent: true, equals:, matches: or same: true",
+			a.Selector())
 	case a.Absent && (a.Present || a.Equals != "" || a.Matches != nil || a.Same):
 		p.addFault("absent", "contradicts itself: what is absent cannot be present, equal or matched")
 	case a.findContradiction(a) != "":
@@ -194,7 +202,8 @@ func (p *teamRuleParser) checkAssertion(a *Assertion) {
 		}
 		for header := range w.Required {
 			if strings.EqualFold(a.Header, header) {
-				p.addFault("absent", "contradicts PAR-011: %s takes no request without the header %s", w.Name, strings.ToLower(header))
+				p.addFault("absent", "contradicts PAR-011: %s takes no request without the header %s", w.Name,
+					strings.ToLower(header))
 			}
 		}
 		if len(a.Path) == 1 && slices.Contains(w.Body.Required, a.Path[0].Name) {
@@ -213,6 +222,7 @@ func (p *teamRuleParser) compareWith(earlier *TeamRule) {
 		return
 	}
 	if what := r.Assertion.findContradiction(earlier.Assertion); what != "" {
-		p.addFault("", "contradicts %s in line %d: %s cannot be %s", earlier.Requirement.ID, earlier.Line, r.Assertion.Selector(), what)
+		p.addFault("", "contradicts %s in line %d: %s cannot be %s", earlier.Requirement.ID, earlier.Line,
+			r.Assertion.Selector(), what)
 	}
 }

@@ -70,7 +70,8 @@ func (a *Assertion) findContradiction(b *Assertion) string {
 		return "equal to " + a.Equals + " and to " + b.Equals
 	}
 	for _, pair := range [][2]*Assertion{{a, b}, {b, a}} {
-		if value, re := pair[0].Equals, pair[1].Matches; value != "" && re != nil && !re.MatchString(scalarText(value)) {
+		if value, re := pair[0].Equals, pair[1].Matches; value != "" && re != nil &&
+			!re.MatchString(scalarText(value)) {
 			return "equal to " + value + " and match " + re.String()
 		}
 	}
@@ -137,11 +138,14 @@ func ParsePath(text string) (Path, error) {
 		m := pathStep.FindStringSubmatch(rest[at:])
 		switch {
 		case strings.HasPrefix(rest[at:], ".."):
-			return nil, fmt.Errorf("%q searches at every depth with .., which is not offered; name the members on the way", text)
+			return nil,
+				fmt.Errorf("%q searches at every depth with .., which is not offered; name the members on the way",
+					text)
 		case strings.HasPrefix(rest[at:], "[?"):
 			return nil, fmt.Errorf("%q has a filter, which is not offered; use names, [0] and [*]", text)
 		case m == nil || at == 0 && m[0][0] == '.' || at > 0 && m[0][0] != '.' && m[0][0] != '[':
-			return nil, fmt.Errorf("%q cannot be read from %q on; use names, [0], [*] and [\"odd name\"]", text, rest[at:])
+			return nil, fmt.Errorf("%q cannot be read from %q on; use names, [0], [*] and [\"odd name\"]",
+				text, rest[at:])
 		case len(p) == maxPathSteps:
 			return nil, fmt.Errorf("%q has more than %d steps", text, maxPathSteps)
 		}

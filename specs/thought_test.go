@@ -19,7 +19,8 @@ func TestLoopsBeginWithAThought(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range slices.Concat(all, simulated) {
-		thinks := slices.ContainsFunc(s.Targets, func(g Target) bool { return g.Provider == "anthropic" && g.Effort != "none" })
+		thinks := slices.ContainsFunc(s.Targets,
+			func(g Target) bool { return g.Provider == "anthropic" && g.Effort != "none" })
 		inLoop := map[string]bool{} // by sub-agent
 		for _, turn := range s.Turns {
 			calls := func(b Block) bool { return b.Kind == KindCall }
@@ -43,7 +44,8 @@ func TestSomeTextsHaveEdges(t *testing.T) {
 		for _, turn := range s.Turns {
 			for _, b := range turn.Emit {
 				text := strings.Join(b.Parts, "") + b.Text
-				edged[b.Kind] = edged[b.Kind] || strings.TrimLeft(text, " \n") != text && strings.TrimRight(text, " \n") != text
+				edged[b.Kind] = edged[b.Kind] || strings.TrimLeft(text, " \n") != text &&
+					strings.TrimRight(text, " \n") != text
 			}
 		}
 	}

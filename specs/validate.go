@@ -81,18 +81,21 @@ var rules = map[string]datafile.Rule{
 	"document":    datafile.OneOf("wire rules"), // specs/wire-rules.md
 	"consequence": datafile.OneOf(namesOf(Consequences)...),
 	"effect":      datafile.OneOf(namesOf(append(slices.Clone(Consequences), None))...),
-	"duty":        datafile.Matching(regexp.MustCompile(`^(SV-[AOGHEBC]|GW-)[0-9]+$`), "SV- with a letter and a number, or GW- with a number"),
-	"harm":        datafile.OneOf(namesOf(ServerConsequences)...),
-	"kebab":       datafile.Matching(kebab, "lower case with dashes"),
-	"title":       datafile.Matching(regexp.MustCompile(`^[A-Z].{0,69}$`), "a duty of at most 70 characters such as \"Return thinking blocks unchanged\""),
-	"day":         dateRule("2006-01-02", "a day written yyyy-mm-dd"),
-	"month":       dateRule("2006-01", "a month written yyyy-mm"),
+	"duty": datafile.Matching(regexp.MustCompile(`^(SV-[AOGHEBC]|GW-)[0-9]+$`),
+		"SV- with a letter and a number, or GW- with a number"),
+	"harm":  datafile.OneOf(namesOf(ServerConsequences)...),
+	"kebab": datafile.Matching(kebab, "lower case with dashes"),
+	"title": datafile.Matching(regexp.MustCompile(`^[A-Z].{0,69}$`),
+		"a duty of at most 70 characters such as \"Return thinking blocks unchanged\""),
+	"day":   dateRule("2006-01-02", "a day written yyyy-mm-dd"),
+	"month": dateRule("2006-01", "a month written yyyy-mm"),
 	"id": func(_, text string) error {
 		if _, ok := areaOf(text); ok {
 			return nil
 		}
 		area, _, _ := strings.Cut(text, "-")
-		return fmt.Errorf("%q is not AREA-NNN with one of the areas %s%s", text, strings.Join(Areas, ", "), spelling.Hint(area, Areas))
+		return fmt.Errorf("%q is not AREA-NNN with one of the areas %s%s", text, strings.Join(Areas, ", "),
+			spelling.Hint(area, Areas))
 	},
 }
 
@@ -126,23 +129,28 @@ func (r Requirement) checkEntry(f *datafile.File, entry, stem string) {
 	at := func(key string) string { return datafile.Join(entry, key) }
 	area := r.Area()
 	f.AddUnless(area != TeamArea, at("id"), "area %s is for the rules of teams", TeamArea)
-	f.AddUnless(area == "" || strings.EqualFold(area, stem), at("id"), "stands in %s.yaml; move it to %s.yaml", stem, strings.ToLower(area))
+	f.AddUnless(area == "" || strings.EqualFold(area, stem), at("id"), "stands in %s.yaml; move it to %s.yaml", stem,
+		strings.ToLower(area))
 	checkRange(f, entry, r.Since, r.Until)
 	for i, w := range r.Where {
 		row := at(fmt.Sprintf("where[%d]", i))
 		checkRange(f, row, w.Since, w.Until)
 		for _, check := range w.Checks {
-			f.AddUnless(slices.Contains(r.Checks, check), row+".checks", "%q is not a check of %s: %s", check, r.ID, strings.Join(r.Checks, ", "))
+			f.AddUnless(slices.Contains(r.Checks, check), row+".checks", "%q is not a check of %s: %s", check, r.ID,
+				strings.Join(r.Checks, ", "))
 		}
-		matchesAll := len(w.Provider)+len(w.Checks) == 0 && w.Models.IsZero() && w.Host == "" && w.Since == "" && w.Until == ""
+		matchesAll := len(w.Provider)+len(w.Checks) == 0 && w.Models.IsZero() && w.Host == "" && w.Since == "" &&
+			w.Until == ""
 		f.AddUnless(!matchesAll, row, "matches everything; write its consequence as that of the requirement")
 	}
 	for i, row := range r.Fixes {
 		path := at(fmt.Sprintf("fixes[%d]", i))
 		for _, check := range row.Checks {
-			f.AddUnless(slices.Contains(r.Checks, check), path+".checks", "%q is not a check of %s: %s", check, r.ID, strings.Join(r.Checks, ", "))
+			f.AddUnless(slices.Contains(r.Checks, check), path+".checks", "%q is not a check of %s: %s", check, r.ID,
+				strings.Join(r.Checks, ", "))
 		}
-		f.AddUnless(len(row.Checks)+len(row.Rules) > 0 || row.Says != "", path, "matches everything; write its fix as that of the requirement")
+		f.AddUnless(len(row.Checks)+len(row.Rules) > 0 || row.Says != "", path,
+			"matches everything; write its fix as that of the requirement")
 	}
 	isPublic := false
 	for i, s := range r.Sources {
@@ -150,13 +158,15 @@ func (r Requirement) checkEntry(f *datafile.File, entry, stem string) {
 		f.AddUnless(s.URL == "" || s.Doc == "", source, "needs either url or doc")
 		f.AddUnless(s.URL != "" || s.Doc != "" || s.Unverified, source, "needs url, doc, or unverified with a reason")
 		f.AddUnless(s.URL == "" || s.Retrieved != "", source, "has a url and needs the day on which it was retrieved")
-		f.AddUnless(s.Unverified == (s.Reason != ""), source, "unverified and reason stand together; say what is relied on instead of a public page")
+		f.AddUnless(s.Unverified == (s.Reason != ""), source,
+			"unverified and reason stand together; say what is relied on instead of a public page")
 		isPublic = isPublic || s.URL != "" || s.Unverified
 	}
 	f.AddUnless(isPublic, at("source"), "has no public source; cite a url, or say unverified: true with a reason")
 	for _, check := range r.Checks {
 		aspect, ok := strings.CutPrefix(check, r.ID+"/")
-		f.AddUnless(ok && kebab.MatchString(aspect), at("checks"), "%q is not %s/aspect in lower case with dashes", check, r.ID)
+		f.AddUnless(ok && kebab.MatchString(aspect), at("checks"), "%q is not %s/aspect in lower case with dashes",
+			check, r.ID)
 	}
 	if r.Status == Withdrawn {
 		return
@@ -176,6 +186,7 @@ func checkRange(f *datafile.File, path, since, until string) {
 func (e Example) checkProcesses(f *datafile.File, path string) {
 	f.AddUnless(len(e.Exchanges)+len(e.Processes) > 0, path, "has no exchange; write one")
 	for i, x := range e.Exchanges {
-		f.AddUnless(x.Process == 0 || x.Process < len(e.Processes), fmt.Sprintf("%s.exchanges[%d].process", path, i), "%d is not among its processes", x.Process)
+		f.AddUnless(x.Process == 0 || x.Process < len(e.Processes), fmt.Sprintf("%s.exchanges[%d].process", path, i),
+			"%d is not among its processes", x.Process)
 	}
 }

@@ -81,7 +81,8 @@ func TestModelPredicate(t *testing.T) {
 			}
 		}
 		if !p.Matches(ParseModel(c.yes)) || c.no != "" && p.Matches(ParseModel(c.no)) {
-			t.Errorf("%q: %s %v, %s %v", c.predicate, c.yes, p.Matches(ParseModel(c.yes)), c.no, p.Matches(ParseModel(c.no)))
+			t.Errorf("%q: %s %v, %s %v", c.predicate, c.yes, p.Matches(ParseModel(c.yes)), c.no,
+				p.Matches(ParseModel(c.no)))
 		}
 	}
 }
@@ -89,9 +90,10 @@ func TestModelPredicate(t *testing.T) {
 // TestParseModel holds that names of one model have one bare form.
 func TestParseModel(t *testing.T) {
 	for bare, names := range map[string][]string{
-		"claude-sonnet-4-5": {"claude-sonnet-4-5-20250929", "anthropic/claude-sonnet-4-5", "eu.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5@20250929"},
-		"gemini-2.5-pro":    {"models/gemini-2.5-pro", "gemini-2.5-pro-001", "gemini-2.5-pro-latest"},
-		"gpt-5.2":           {"gpt-5.2-2025-12-11", "openai/gpt-5.2"},
+		"claude-sonnet-4-5": {"claude-sonnet-4-5-20250929", "anthropic/claude-sonnet-4-5",
+			"eu.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5@20250929"},
+		"gemini-2.5-pro": {"models/gemini-2.5-pro", "gemini-2.5-pro-001", "gemini-2.5-pro-latest"},
+		"gpt-5.2":        {"gpt-5.2-2025-12-11", "openai/gpt-5.2"},
 	} {
 		for _, name := range names {
 			if got := ParseModel(name).Bare; got != bare {

@@ -65,7 +65,8 @@ func parseWireRules(page string) ([]WireRule, error) {
 			columns = cells
 		case columns == nil || strings.HasPrefix(cells[0], "---"):
 		case len(cells) > len(columns):
-			return nil, fmt.Errorf("wire rules: %s: %d cells under %d columns; write | inside a cell as \\|", cells[0], len(cells), len(columns))
+			return nil, fmt.Errorf("wire rules: %s: %d cells under %d columns; write | inside a cell as \\|", cells[0],
+				len(cells), len(columns))
 		default:
 			rule := WireRule{IDs: strings.Split(cells[0], " · "), Section: section}
 			for _, id := range rule.IDs {

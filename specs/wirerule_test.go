@@ -56,7 +56,8 @@ func TestWireSections(t *testing.T) {
 	for _, s := range WireSections() {
 		text[s.Number+" "+s.Title] = s.Text
 	}
-	for heading, part := range map[string]string{"1.4 Endpoints and framing: Framing of streams": "CRLF", "3.1 Streams: Anthropic": "content_block_start", "4 Errors and retry": "Retryable"} {
+	for heading, part := range map[string]string{"1.4 Endpoints and framing: Framing of streams": "CRLF",
+		"3.1 Streams: Anthropic": "content_block_start", "4 Errors and retry": "Retryable"} {
 		if !strings.Contains(text[heading], part) || strings.Contains(text[heading], "\n#") {
 			t.Errorf("%s: %q", heading, text[heading])
 		}

@@ -39,11 +39,14 @@ var _ = Describe("The referee notices an agent that", Label("suites"), func() {
 				continue // these entries are of scripted cases
 			}
 			It("answered by the "+string(source), func(ctx SpecContext) {
-				subject := editedSubject{rkat: harness.Executable(shared.Rkat, "", acp.InProcess), edit: edit, setExit: setExit, dir: GinkgoT().TempDir()}
-				o, err := harness.Run(ctx, harness.Options{Config: harness.Config{Subject: subject}, Filter: filter, Sources: []evidence.Source{source}})
+				subject := editedSubject{rkat: harness.Executable(shared.Rkat, "", acp.InProcess), edit: edit,
+					setExit: setExit, dir: GinkgoT().TempDir()}
+				o, err := harness.Run(ctx, harness.Options{Config: harness.Config{Subject: subject}, Filter: filter,
+					Sources: []evidence.Source{source}})
 				Expect(err).NotTo(HaveOccurred())
 				Expect(o.Results).NotTo(ContainElement(HaveField("Verdict", report.HarnessError)))
-				run := report.NewRun(report.Run{Set: report.NewSet("", o.Requirements), Expected: o.Expected, Policy: report.Policy{Strict: true}}, o.Results)
+				run := report.NewRun(report.Run{Set: report.NewSet("", o.Requirements), Expected: o.Expected,
+					Policy: report.Policy{Strict: true}}, o.Results)
 				if requirement == "" {
 					Expect(run.Results).To(Hold())
 					Expect(run.Summary.Exit).To(Equal(report.ExitOK))
@@ -57,17 +60,28 @@ var _ = Describe("The referee notices an agent that", Label("suites"), func() {
 		Entry("has no defect, by finding nothing", "thinking-tool-loop && anthropic", "", noEdit, keepExit),
 		Entry("drops thinking", "thinking-tool-loop && anthropic", "SIG-002",
 			replaceAll(`\{"type":"thinking","thinking":"[^"]*","signature":"[^"]*"\},`, ""), keepExit),
-		Entry("trims a signature", "thinking-tool-loop && anthropic", "SIG-001", replaceAll(`"signature":"([^"]*)[^"]{4}"`, `"signature":"$1"`), keepExit),
-		Entry("edits a thought", "thinking-tool-loop && anthropic", "SIG-001", replaceAll(`The user wants`, `The user wanted`), keepExit),
-		Entry("drops redacted thinking", "withheld-thoughts && anthropic", "SIG-002", replaceAll(`\{"type":"redacted_thinking","data":"[^"]*"\},`, ""), keepExit),
-		Entry("drops reasoning", "thinking-tool-loop && openai", "SIG-008", replaceAll(`\{"id":"rs_[^{}]*"summary":\[[^\]]*\]\},`, ""), keepExit),
-		Entry("trims encrypted content", "thinking-tool-loop && openai", "SIG-007", replaceAll(`"encrypted_content":"([^"]*)[^"]{4}"`, `"encrypted_content":"$1"`), keepExit),
-		Entry("drops a thought signature", "thinking-tool-loop && gemini", "SIG-014", replaceAll(`,\s*"thoughtSignature":\s*"[^"]*"`, ""), keepExit),
-		Entry("rewrites arguments", "exact-arguments && openai", "ORD-011", replaceAll(`12345678901234567890`, `12345678901234567000`), keepExit),
-		Entry("loses a result", "parallel-calls && anthropic", "ORD-001", replaceAll(`,\{"type":"tool_result"[^{}]*\}\]`, "]"), keepExit),
-		Entry("asks another model", "thinking-tool-loop && openai", "MOD-001", replaceAll(`"model":"gpt-5.2"`, `"model":"gpt-4o"`), keepExit),
-		Entry("changes the system prompt on resume", "resume-tool-loop && anthropic", "RES-002", onResume(replaceAll("careful test subject", "careful subject")), keepExit),
-		Entry("sends a refused effort again", "refused-effort && openai", "ERR-002", replaceAll(`"effort":"medium"`, `"effort":"xhigh"`), keepExit),
+		Entry("trims a signature", "thinking-tool-loop && anthropic", "SIG-001",
+			replaceAll(`"signature":"([^"]*)[^"]{4}"`, `"signature":"$1"`), keepExit),
+		Entry("edits a thought", "thinking-tool-loop && anthropic", "SIG-001",
+			replaceAll(`The user wants`, `The user wanted`), keepExit),
+		Entry("drops redacted thinking", "withheld-thoughts && anthropic", "SIG-002",
+			replaceAll(`\{"type":"redacted_thinking","data":"[^"]*"\},`, ""), keepExit),
+		Entry("drops reasoning", "thinking-tool-loop && openai", "SIG-008",
+			replaceAll(`\{"id":"rs_[^{}]*"summary":\[[^\]]*\]\},`, ""), keepExit),
+		Entry("trims encrypted content", "thinking-tool-loop && openai", "SIG-007",
+			replaceAll(`"encrypted_content":"([^"]*)[^"]{4}"`, `"encrypted_content":"$1"`), keepExit),
+		Entry("drops a thought signature", "thinking-tool-loop && gemini", "SIG-014",
+			replaceAll(`,\s*"thoughtSignature":\s*"[^"]*"`, ""), keepExit),
+		Entry("rewrites arguments", "exact-arguments && openai", "ORD-011",
+			replaceAll(`12345678901234567890`, `12345678901234567000`), keepExit),
+		Entry("loses a result", "parallel-calls && anthropic", "ORD-001",
+			replaceAll(`,\{"type":"tool_result"[^{}]*\}\]`, "]"), keepExit),
+		Entry("asks another model", "thinking-tool-loop && openai", "MOD-001",
+			replaceAll(`"model":"gpt-5.2"`, `"model":"gpt-4o"`), keepExit),
+		Entry("changes the system prompt on resume", "resume-tool-loop && anthropic", "RES-002",
+			onResume(replaceAll("careful test subject", "careful subject")), keepExit),
+		Entry("sends a refused effort again", "refused-effort && openai", "ERR-002",
+			replaceAll(`"effort":"medium"`, `"effort":"xhigh"`), keepExit),
 		Entry("calls a cut stream a success", "cut-stream && gemini", "STR-008", noEdit, func(int) int { return 0 }),
 	)
 })
@@ -165,7 +179,8 @@ func (s editedSubject) Open(ctx context.Context, room harness.Room) (harness.Ses
 	if err := os.WriteFile(trust, authority.PEM(), 0o600); err != nil {
 		return nil, err
 	}
-	room.Env = slices.Concat(room.Env, []string{"HTTPS_PROXY=" + editor.URL(), "https_proxy=" + editor.URL(), "SSL_CERT_FILE=" + trust})
+	room.Env = slices.Concat(room.Env,
+		[]string{"HTTPS_PROXY=" + editor.URL(), "https_proxy=" + editor.URL(), "SSL_CERT_FILE=" + trust})
 	session.Session, err = s.rkat.Open(ctx, room)
 	return session, err
 }

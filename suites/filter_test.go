@@ -12,7 +12,8 @@ import (
 // FuzzFilterIsGinkgos holds that the label filter of the harness selects what
 // Ginkgo's selects: `conform run --filter` and -ginkgo.label-filter mean the same.
 func FuzzFilterIsGinkgos(f *testing.F) {
-	for _, seed := range []string{"SIG", "sig && !openai", "(ORD || SIG) && MUST", "/^SIG-0/", "a, b", "!(", "a b", "(a)(b)", "a !b", "!!a", "&& a", "a &", "()", "a)", "/[/", "/a"} {
+	for _, seed := range []string{"SIG", "sig && !openai", "(ORD || SIG) && MUST", "/^SIG-0/", "a, b", "!(", "a b",
+		"(a)(b)", "a !b", "!!a", "&& a", "a &", "()", "a)", "/[/", "/a"} {
 		f.Add(seed)
 	}
 	labels := [][]string{{}, {"SIG", "MUST", "anthropic"}, {"ORD", "SHOULD", "openai"}, {"a"}, {"b"}, {"a", "b"}, {"0"}}

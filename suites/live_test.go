@@ -17,9 +17,10 @@ import (
 // of Ginkgo.
 var (
 	maxRequestsFlag = flag.Int("conform.max-requests", 200, "live: end the suites before the next request")
-	maxTokensFlag   = flag.Int("conform.max-tokens", 1_000_000, "live: send nothing more once so many tokens are reported")
-	upstreamFlag    = flag.String("conform.upstream", "", "live: provider=URL,… of stand-ins")
-	upstreamCAFlag  = flag.String("conform.upstream-ca", "", "live: PEM file with the authority of stand-ins")
+	maxTokensFlag   = flag.Int("conform.max-tokens", 1_000_000,
+		"live: send nothing more once so many tokens are reported")
+	upstreamFlag   = flag.String("conform.upstream", "", "live: provider=URL,… of stand-ins")
+	upstreamCAFlag = flag.String("conform.upstream-ca", "", "live: PEM file with the authority of stand-ins")
 )
 
 // liveConfig says how the providers are asked, nil where they are not.
@@ -28,7 +29,8 @@ func liveConfig() *harness.Live {
 		return nil
 	}
 	keys, _ := harness.EnvironmentKeys(os.Getenv) // TestSuites has looked for them
-	l := &harness.Live{Keys: keys, Budget: harness.Budget{Requests: *maxRequestsFlag, Tokens: *maxTokensFlag}, Upstream: map[string]string{}}
+	l := &harness.Live{Keys: keys, Budget: harness.Budget{Requests: *maxRequestsFlag, Tokens: *maxTokensFlag},
+		Upstream: map[string]string{}}
 	for pair := range strings.SplitSeq(*upstreamFlag, ",") {
 		if provider, url, ok := strings.Cut(pair, "="); ok {
 			l.Upstream[provider] = url

@@ -93,8 +93,9 @@ func describeFinding(b *strings.Builder, r report.Result, f report.Finding) {
 }
 
 var _ = Describe("The matchers of the suites", Label("suites"), func() {
-	broken := report.Result{Requirement: "RES-002", Check: "RES-002/system", Verdict: report.Fail, Findings: []report.Finding{{
-		Exchange: 1, Path: "system", Message: "changed", Rule: "A-7", Fix: "Keep it."}}}
+	broken := report.Result{Requirement: "RES-002", Check: "RES-002/system", Verdict: report.Fail,
+		Findings: []report.Finding{{
+			Exchange: 1, Path: "system", Message: "changed", Rule: "A-7", Fix: "Keep it."}}}
 
 	DescribeTable("print the finding", func(r report.Result, message string) {
 		results := []report.Result{r}
@@ -108,7 +109,8 @@ var _ = Describe("The matchers of the suites", Label("suites"), func() {
 		Entry("pass", report.Result{Verdict: report.Pass}, ""),
 		Entry("warn", report.Result{Check: "RES-002/system", Verdict: report.Warn, Findings: broken.Findings},
 			"RES-002/system: exchange 1, system\n    changed\n    rule: A-7\n    fix: Keep it."),
-		Entry("not testable", report.Result{Check: "RES-002/system", Verdict: report.NotTestable, Reason: "nothing was seen"},
+		Entry("not testable", report.Result{Check: "RES-002/system", Verdict: report.NotTestable,
+			Reason: "nothing was seen"},
 			"RES-002/system: not-testable: nothing was seen"),
 		Entry("fail", broken, "RES-002/system: exchange 1, system\n    changed\n    rule: A-7\n    fix: Keep it."),
 	)

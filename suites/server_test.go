@@ -41,8 +41,9 @@ var _ = Describe("A server", Label(serverLabel), func() {
 	for _, q := range all {
 		It(q.ID+": "+q.Title, Label(q.ID, string(q.Level)), func(ctx SpecContext) {
 			found, err := questions.Judge(ctx, questions.Config{
-				Wire: wires.Find(*wireFlag), Base: *serverFlag, Model: *modelFlag, Key: os.Getenv("CONFORM_SERVER_KEY"), Transport: transport,
-				Only: func(id string) bool { return id == q.ID },
+				Wire: wires.Find(*wireFlag), Base: *serverFlag, Model: *modelFlag, Key: os.Getenv("CONFORM_SERVER_KEY"),
+				Transport: transport,
+				Only:      func(id string) bool { return id == q.ID },
 			})
 			if errors.Is(err, questions.ErrNothingSelected) {
 				Skip("does not apply to this wire or model")

@@ -60,7 +60,8 @@ func permutations() (list []harness.Permutation) {
 	subject := harness.Executable("", "", acp.InProcess)
 	list, err := harness.Options{Config: harness.Config{Subject: subject}, Sources: sources()}.Permutations()
 	Expect(err).NotTo(HaveOccurred())
-	return slices.DeleteFunc(list, func(p harness.Permutation) bool { return p.UnsupportedReason(subject.About()) != "" })
+	return slices.DeleteFunc(list,
+		func(p harness.Permutation) bool { return p.UnsupportedReason(subject.About()) != "" })
 }
 
 // eachCase makes a container for every case with every source, in which declare
@@ -83,7 +84,8 @@ func (its caseSpecs) holds(requirement specs.Requirement) {
 		return
 	}
 	It(id+" "+requirement.Title, Label(harness.Labels(its.Case, requirement)...), func(ctx SpecContext) {
-		results := slices.DeleteFunc(slices.Clone(its.run(ctx).Results), func(r report.Result) bool { return r.Requirement != id })
+		results := slices.DeleteFunc(slices.Clone(its.run(ctx).Results),
+			func(r report.Result) bool { return r.Requirement != id })
 		if len(results) == 0 {
 			Skip("this case does not show it")
 		}
@@ -195,7 +197,8 @@ func runAhead() (stop func()) {
 
 // openRunner returns the runner of this process.
 var openRunner = sync.OnceValue(func() *harness.Runner {
-	made, err := harness.NewRunner(harness.Config{Subject: harness.Executable(shared.Rkat, "", acp.InProcess), Tools: []string{shared.Conform, "tools"}, Live: liveConfig()})
+	made, err := harness.NewRunner(harness.Config{Subject: harness.Executable(shared.Rkat, "", acp.InProcess),
+		Tools: []string{shared.Conform, "tools"}, Live: liveConfig()})
 	Expect(err).NotTo(HaveOccurred())
 	return made
 })

@@ -25,7 +25,8 @@ import (
 	"github.com/meerkat-go/conformance/wires"
 )
 
-var sourceFlag = flag.String("conform.source", "cassette,simulator", "what answers the agent: cassette, simulator or both, or live")
+var sourceFlag = flag.String("conform.source", "cassette,simulator",
+	"what answers the agent: cassette, simulator or both, or live")
 
 // sources are the values of -conform.source.
 func sources() (list []evidence.Source) {
@@ -74,7 +75,8 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	build := exec.CommandContext(ctx, "go", "build", "-o", dir, "../cmd/rkat", "../cmd/conform")
 	out, err := build.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(out))
-	made, err := json.Marshal(workshop{Dir: dir, Rkat: filepath.Join(dir, "rkat"), Conform: filepath.Join(dir, "conform")})
+	made, err := json.Marshal(workshop{Dir: dir, Rkat: filepath.Join(dir, "rkat"),
+		Conform: filepath.Join(dir, "conform")})
 	Expect(err).NotTo(HaveOccurred())
 	return made
 }, func(made []byte) {
@@ -134,7 +136,8 @@ func differences(ours, theirs map[string]report.Verdict) (lines []string) {
 	}
 	for key, verdict := range ours {
 		if theirs[key] != verdict {
-			lines = append(lines, fmt.Sprintf("%s: %s, conform run says %s", key, verdict, cmp.Or(theirs[key], "nothing")))
+			lines = append(lines, fmt.Sprintf("%s: %s, conform run says %s", key, verdict,
+				cmp.Or(theirs[key], "nothing")))
 		}
 	}
 	slices.Sort(lines)

@@ -21,7 +21,8 @@ const (
 )
 
 // keyVariables hold the providers' keys. With one of them a test records.
-var keyVariables = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"}
+var keyVariables = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY",
+	"GOOGLE_API_KEY"}
 
 // ForTest returns a recorder for the cassette name.yaml that ends with the test.
 //
@@ -52,7 +53,8 @@ func newForTest(t testing.TB, name string, getenv func(string) string) (*Recorde
 	}
 	r, err := NewAsMode(name, goVCRModes[mode], nil)
 	if os.IsNotExist(statError(name+".yaml")) && mode == modeReplay && err != nil {
-		return nil, fmt.Errorf("%s.yaml: does not exist, and %s; record it with: %s", name, why, testCommand(t, modeRecord))
+		return nil, fmt.Errorf("%s.yaml: does not exist, and %s; record it with: %s", name, why,
+			testCommand(t, modeRecord))
 	}
 	if err != nil {
 		return nil, err
@@ -67,7 +69,8 @@ func statError(path string) error {
 	return err
 }
 
-var goVCRModes = map[string]Mode{modeRecord: ModeRecording, modeRecordMissing: ModeReplayingOrRecording, modeReplay: ModeReplaying, modePass: ModeDisabled}
+var goVCRModes = map[string]Mode{modeRecord: ModeRecording, modeRecordMissing: ModeReplayingOrRecording,
+	modeReplay: ModeReplaying, modePass: ModeDisabled}
 
 // testMode returns the mode of a test, and why it is that.
 func testMode(getenv func(string) string) (mode, why string, err error) {
@@ -78,7 +81,8 @@ func testMode(getenv func(string) string) (mode, why string, err error) {
 	hasKey := slices.ContainsFunc(keyVariables, func(name string) bool { return getenv(name) != "" })
 	switch {
 	case mode != "":
-		return "", "", fmt.Errorf("%s=%s: unknown; use record, record-missing, replay or pass%s", modeVariable, mode, spelling.Hint(mode, []string{"record", "record-missing", "replay", "pass"}))
+		return "", "", fmt.Errorf("%s=%s: unknown; use record, record-missing, replay or pass%s", modeVariable, mode,
+			spelling.Hint(mode, []string{"record", "record-missing", "replay", "pass"}))
 	case !slices.Contains([]string{"", "0", "false"}, strings.ToLower(getenv("CI"))):
 		return modeReplay, "CI does not record", nil
 	case !hasKey:
@@ -124,7 +128,8 @@ func (r *Recorder) endTest(t testing.TB) {
 	}
 	if r.replayer != nil {
 		for _, unused := range r.replayer.Receipt().UnusedInteractions {
-			t.Logf("%s: interaction %d was not asked for: %s %s", r.file(), unused.Interaction, unused.Method, unused.URL)
+			t.Logf("%s: interaction %d was not asked for: %s %s", r.file(), unused.Interaction, unused.Method,
+				unused.URL)
 		}
 	}
 }

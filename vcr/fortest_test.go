@@ -22,7 +22,8 @@ func askTwice(t testing.TB, client *http.Client, prompt string, changed func([]b
 	if changed != nil {
 		said = changed(said)
 	}
-	messages(t, client, `{"role":"user","content":`+quoted(prompt)+`},{"role":"assistant","content":`+string(said)+`},{"role":"user","content":"Go on."}`)
+	messages(t, client, `{"role":"user","content":`+quoted(prompt)+`},{"role":"assistant","content":`+string(said)+
+		`},{"role":"user","content":"Go on."}`)
 }
 
 func quoted(text string) string {
@@ -38,7 +39,8 @@ func messages(t testing.TB, client *http.Client, conversation string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {"made-up"}, "Anthropic-Version": {"2023-06-01"}}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {"made-up"},
+		"Anthropic-Version": {"2023-06-01"}}
 	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +71,8 @@ func TestFiveLines(t *testing.T) {
 		askTwice(t, &http.Client{Transport: rec}, "How long is a heron?", nil)
 		Judge(t, rec)
 	}
-	for _, c := range []struct{ mode, said string }{{modeRecord, "2 interactions recorded"}, {modeReplay, "requirements seen"}, {modeRecordMissing, "requirements seen"}} {
+	for _, c := range []struct{ mode, said string }{{modeRecord, "2 interactions recorded"},
+		{modeReplay, "requirements seen"}, {modeRecordMissing, "requirements seen"}} {
 		inMode(t, c.mode)
 		own := newOwnTest(t)
 		fiveLines(own)
@@ -77,7 +80,8 @@ func TestFiveLines(t *testing.T) {
 			t.Errorf("%s: failed with %q, said %q", c.mode, why, own.logs)
 		}
 	}
-	if text := readAll(t, name); !strings.Contains(text, "provenance: synthetic") && !strings.Contains(text, `provenance: "synthetic"`) {
+	if text := readAll(t, name); !strings.Contains(text, "provenance: synthetic") &&
+		!strings.Contains(text, `provenance: "synthetic"`) {
 		t.Errorf("the cassette claims %.200s", text)
 	}
 }
@@ -95,7 +99,8 @@ func TestJudgeFinds(t *testing.T) {
 		return content
 	})
 	Judge(own, rec)
-	if why := own.end(); !strings.Contains(why, "SIG-001/signature-bytes") || !strings.Contains(why, "messages[1].content[0].signature") {
+	if why := own.end(); !strings.Contains(why, "SIG-001/signature-bytes") ||
+		!strings.Contains(why, "messages[1].content[0].signature") {
 		t.Errorf("failed with %q", why)
 	}
 	idle := newOwnTest(t)
@@ -118,7 +123,8 @@ func TestMissIsNamed(t *testing.T) {
 	own := newOwnTest(t)
 	rec := ForTest(own, name)
 	post(t, rec, url+"/v1", `{ "question": "a" }`)
-	resp, err := (&http.Client{Transport: rec}).Post(url+"/v1", "application/json", strings.NewReader(`{"question":"c sk-ant-api03-plainly0plainly0plainly0"}`))
+	resp, err := (&http.Client{Transport: rec}).Post(url+"/v1", "application/json",
+		strings.NewReader(`{"question":"c sk-ant-api03-plainly0plainly0plainly0"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +133,8 @@ func TestMissIsNamed(t *testing.T) {
 		t.Errorf("a miss is %d %v", resp.StatusCode, resp.Header)
 	}
 	why := own.end()
-	for _, want := range []string{"no answer to POST " + url + "/v1", `question: recorded "b", now "c REDACTED"`, "VCR_MODE=record-missing go test -run '^TestLoop$/^in parts$'"} {
+	for _, want := range []string{"no answer to POST " + url + "/v1", `question: recorded "b", now "c REDACTED"`,
+		"VCR_MODE=record-missing go test -run '^TestLoop$/^in parts$'"} {
 		if !strings.Contains(why, want) {
 			t.Errorf("failed without %q: %s", want, why)
 		}
@@ -176,7 +183,8 @@ func TestFailedTestKeepsTheCassette(t *testing.T) {
 	if said := record("first", true); !strings.Contains(said, "1 interaction recorded") {
 		t.Errorf("of a first recording it said %q", said)
 	}
-	if said := record("second", true); !strings.Contains(said, "stays as it was") || !strings.Contains(readAll(t, name), "first") {
+	if said := record("second", true); !strings.Contains(said, "stays as it was") ||
+		!strings.Contains(readAll(t, name), "first") {
 		t.Errorf("said %q; the file is %s", said, readAll(t, name))
 	}
 	record("third", false)
@@ -256,7 +264,8 @@ func TestMode(t *testing.T) {
 func TestNothingToReplay(t *testing.T) {
 	own := newOwnTest(t)
 	for _, c := range []struct{ ci, want string }{
-		{"true", "none.yaml: does not exist, and CI does not record; record it with: VCR_MODE=record go test -run '^TestLoop$/^in parts$'"},
+		{"true",
+			"none.yaml: does not exist, and CI does not record; record it with: VCR_MODE=record go test -run '^TestLoop$/^in parts$'"},
 		{"", "none of ANTHROPIC_API_KEY, "},
 	} {
 		_, err := newForTest(own, "none", func(name string) string { return map[string]string{"CI": c.ci}[name] })
@@ -264,7 +273,8 @@ func TestNothingToReplay(t *testing.T) {
 			t.Errorf("CI=%s: %v", c.ci, err)
 		}
 	}
-	if _, err := newForTest(own, "none", func(string) string { return "no" }); err == nil || !strings.Contains(err.Error(), "VCR_MODE=no: unknown; use record") {
+	if _, err := newForTest(own, "none", func(string) string { return "no" }); err == nil ||
+		!strings.Contains(err.Error(), "VCR_MODE=no: unknown; use record") {
 		t.Error(err)
 	}
 }
@@ -276,7 +286,8 @@ func TestDamagedCassette(t *testing.T) {
 	record := newRecorder(t, name, ModeRecording, transport)
 	post(t, record, url, "question")
 	mustStop(t, record)
-	if err := os.WriteFile(name+".yaml", []byte(strings.Replace(readAll(t, name), "POST question", "POST Question", 1)), 0o600); err != nil {
+	if err := os.WriteFile(name+".yaml", []byte(strings.Replace(readAll(t, name), "POST question", "POST Question", 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	again := newRecorder(t, name, ModeReplaying, nil)

@@ -14,7 +14,8 @@ import (
 // with nothing changed but the import of the recorder.
 func TestGoVCRsOwnTests(t *testing.T) {
 	const theirs, ours = `"github.com/dnaeon/go-vcr/v2/recorder"`, `recorder "github.com/meerkat-go/conformance/vcr"`
-	source, err := os.ReadFile(filepath.Join(run(t, "go", "list", "-f", "{{.Dir}}", "github.com/dnaeon/go-vcr/v2/recorder"), "recorder_test.go"))
+	source, err := os.ReadFile(filepath.Join(run(t, "go", "list", "-f", "{{.Dir}}",
+		"github.com/dnaeon/go-vcr/v2/recorder"), "recorder_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,8 @@ func TestGoVCRsOwnTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "recorder_test.go"): changed}})
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here,
+		"recorder_test.go"): changed}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,8 @@ import (
 func TestLongRequestForMatcher(t *testing.T) {
 	const limit = 1 << 20
 	for _, length := range []int{limit, limit + 1} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.anthropic.com/v1/messages", strings.NewReader(strings.Repeat("a", length)))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.anthropic.com/v1/messages",
+			strings.NewReader(strings.Repeat("a", length)))
 		if err != nil {
 			t.Fatal(err)
 		}

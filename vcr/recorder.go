@@ -78,7 +78,8 @@ func New(cassetteName string) (*Recorder, error) {
 // ModeReplayingOrRecording. Requests are matched as go-vcr does, by method and URL,
 // until [Recorder.SetMatcher] says otherwise.
 func NewAsMode(cassetteName string, mode Mode, realTransport http.RoundTripper) (*Recorder, error) {
-	r := &Recorder{name: cassetteName, mode: mode, transport: realTransport, matcher: vcrcassette.DefaultMatcher, redaction: newRedaction()}
+	r := &Recorder{name: cassetteName, mode: mode, transport: realTransport, matcher: vcrcassette.DefaultMatcher,
+		redaction: newRedaction()}
 	if r.transport == nil {
 		r.transport = http.DefaultTransport
 	}
@@ -207,7 +208,8 @@ func (r *Recorder) start() (err error) {
 	if r.recorded == nil || r.matcher != nil {
 		return nil
 	}
-	cfg := replay.Config{Cassette: r.recorded, Redactor: r.redaction.redactor, Mask: r.redaction.maskRequest, Match: r.level, Timing: r.timing(), Repeat: r.repeats,
+	cfg := replay.Config{Cassette: r.recorded, Redactor: r.redaction.redactor, Mask: r.redaction.maskRequest,
+		Match: r.level, Timing: r.timing(), Repeat: r.repeats,
 		Observe: r.observeReplay, Log: r.missing.add, Record: r.recordCommand()}
 	if r.mode == ModeReplayingOrRecording {
 		cfg.Fallback = http.HandlerFunc(r.record)

@@ -78,14 +78,16 @@ func readPieces(t *testing.T, transport http.RoundTripper, url string, after fun
 // another key gets the recorded reply, with go-vcr's own matcher and with one that
 // compares everything.
 func TestSecretsStayOut(t *testing.T) {
-	const ofHeader, ofURL, ofEnvironment, ofCookie = "sk-made-up-header-0123456789", "AIzaMadeUpQuery0123456789", "made-up-environment-0123456789", "cookie-made-up-0123456789"
+	const ofHeader, ofURL, ofEnvironment, ofCookie = "sk-made-up-header-0123456789", "AIzaMadeUpQuery0123456789",
+		"made-up-environment-0123456789", "cookie-made-up-0123456789"
 	t.Setenv("MY_SERVICE_TOKEN", ofEnvironment)
 	url, transport := newService(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Set-Cookie", "s="+ofCookie)
 		_, _ = fmt.Fprintf(w, "you sent %s and %s", r.Header.Get("Authorization"), ofEnvironment)
 	})
 	ask := func(r *Recorder, key string) (string, error) {
-		req, err := http.NewRequest(http.MethodPost, url+"/v1?key="+key+ofURL, strings.NewReader(`{"api_key":"`+key+ofHeader+`","q":1}`))
+		req, err := http.NewRequest(http.MethodPost, url+"/v1?key="+key+ofURL,
+			strings.NewReader(`{"api_key":"`+key+ofHeader+`","q":1}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,11 +116,13 @@ func TestSecretsStayOut(t *testing.T) {
 	if info, err := os.Stat(name + ".yaml"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	for what, matcher := range map[string]vcrcassette.Matcher{"go-vcr's": vcrcassette.DefaultMatcher, "all": func(r *http.Request, i vcrcassette.Request) bool {
-		body, err := io.ReadAll(r.Body)
-		return err == nil && vcrcassette.DefaultMatcher(r, i) && string(body) == i.Body &&
-			r.Header.Get("Authorization") == i.Headers.Get("Authorization") && r.Header.Get("X-Tenant") == i.Headers.Get("X-Tenant")
-	}} {
+	for what, matcher := range map[string]vcrcassette.Matcher{"go-vcr's": vcrcassette.DefaultMatcher,
+		"all": func(r *http.Request, i vcrcassette.Request) bool {
+			body, err := io.ReadAll(r.Body)
+			return err == nil && vcrcassette.DefaultMatcher(r, i) && string(body) == i.Body &&
+				r.Header.Get("Authorization") == i.Headers.Get("Authorization") &&
+				r.Header.Get("X-Tenant") == i.Headers.Get("X-Tenant")
+		}} {
 		again := newRecorder(t, name, ModeReplaying, nil)
 		again.SetMatcher(matcher)
 		if got, err := ask(again, "other-"); err != nil || !strings.HasPrefix(got, "you sent Bearer REDACTED") {
@@ -165,7 +169,8 @@ func TestGate(t *testing.T) {
 		rec := newRecorder(t, name, ModeRecording, transport)
 		post(t, rec, url, setUp(rec))
 		err := rec.Stop()
-		if err == nil || !strings.Contains(err.Error(), "body holds what looks like") || strings.Contains(err.Error(), key) {
+		if err == nil || !strings.Contains(err.Error(), "body holds what looks like") ||
+			strings.Contains(err.Error(), key) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if _, err := os.Stat(name + ".yaml"); !os.IsNotExist(err) {
@@ -206,7 +211,8 @@ func TestFilters(t *testing.T) {
 	}
 	in, err := c.At(0)
 	if err != nil || string(in.Request.Body) != `{"a":one}` || in.Request.Header.Get("Content-Type") != "" ||
-		string(in.Response.Body) != "changed" || in.Response.Status != 203 || in.Response.Header.Get("Server") != "200 OK" || len(in.Timeline) > 0 {
+		string(in.Response.Body) != "changed" || in.Response.Status != 203 ||
+		in.Response.Header.Get("Server") != "200 OK" || len(in.Timeline) > 0 {
 		t.Errorf("%+v, %v", in, err)
 	}
 }
@@ -256,11 +262,13 @@ func TestModes(t *testing.T) {
 // provider gave to an earlier request as its word on this one.
 func TestReplayIsNoWordOfTheProvider(t *testing.T) {
 	name := tempName(t)
-	w, err := cassette.Create(name+".yaml", cassette.Meta{Provenance: cassette.ProvenanceLive}, cassette.CreateOptions{})
+	w, err := cassette.Create(name+".yaml", cassette.Meta{Provenance: cassette.ProvenanceLive},
+		cassette.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Append(cassette.Interaction{Request: cassette.Request{Method: "POST", URL: "https://api.openai.com/v1/responses"},
+	if err := errors.Join(w.Append(cassette.Interaction{Request: cassette.Request{Method: "POST",
+		URL: "https://api.openai.com/v1/responses"},
 		Response: cassette.Response{Status: 200}, End: cassette.EndEOF}), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +278,8 @@ func TestReplayIsNoWordOfTheProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	if seen := rec.seen.inOrder(); len(seen) != 1 || seen[0].Provenance != cassette.ProvenanceSynthetic || string(seen[0].Request.Body) != "{}" {
+	if seen := rec.seen.inOrder(); len(seen) != 1 || seen[0].Provenance != cassette.ProvenanceSynthetic ||
+		string(seen[0].Request.Body) != "{}" {
 		t.Errorf("seen %+v; want the request of now and a synthetic reply", seen)
 	}
 }
@@ -280,7 +289,8 @@ func TestReplayIsNoWordOfTheProvider(t *testing.T) {
 func TestFailureIsTheCallers(t *testing.T) {
 	failure := errors.New("no route")
 	name := tempName(t)
-	rec := newRecorder(t, name, ModeRecording, roundTripper(func(*http.Request) (*http.Response, error) { return nil, failure }))
+	rec := newRecorder(t, name, ModeRecording,
+		roundTripper(func(*http.Request) (*http.Response, error) { return nil, failure }))
 	resp, err := rec.RoundTrip(mustRequest(t, "https://api.openai.com/v1/responses"))
 	if !errors.Is(err, failure) || resp != nil {
 		t.Errorf("%v, %v", resp, err)
@@ -289,7 +299,8 @@ func TestFailureIsTheCallers(t *testing.T) {
 	if files, _ := filepath.Glob(filepath.Dir(name) + "/*"); len(files) > 0 {
 		t.Errorf("left %q", files)
 	}
-	if _, err := rec.RoundTrip(mustRequest(t, "https://api.openai.com/v1/responses")); err == nil || !strings.Contains(err.Error(), "the recording has ended") {
+	if _, err := rec.RoundTrip(mustRequest(t, "https://api.openai.com/v1/responses")); err == nil ||
+		!strings.Contains(err.Error(), "the recording has ended") {
 		t.Errorf("after Stop: %v", err)
 	}
 }
@@ -310,7 +321,8 @@ func mustRequest(t *testing.T, url string) *http.Request {
 // TestUserAgent holds that the service sees the User-Agent that it would see without a
 // recorder.
 func TestUserAgent(t *testing.T) {
-	url, transport := newService(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.UserAgent()) })
+	url, transport := newService(t,
+		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.UserAgent()) })
 	rec := newRecorder(t, tempName(t), ModeRecording, transport)
 	if got := post(t, rec, url, ""); !strings.HasPrefix(got, "Go-http-client/") {
 		t.Errorf("User-Agent %q", got)
@@ -365,7 +377,8 @@ func TestManyAtOnce(t *testing.T) {
 			all.Go(func() {
 				for n := range 5 {
 					body := fmt.Sprintf(`{"i":"%d.%d"}`, i, n)
-					resp, err := (&http.Client{Transport: rec}).Post(url+"/"+fmt.Sprint(i, ".", n), "application/json", strings.NewReader(body))
+					resp, err := (&http.Client{Transport: rec}).Post(url+"/"+fmt.Sprint(i, ".", n), "application/json",
+						strings.NewReader(body))
 					if err != nil {
 						t.Error(err)
 						return
@@ -391,7 +404,8 @@ func TestGoVCRCassettesGoOn(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "old")
 	old := vcrcassette.New(name)
 	old.AddInteraction(&vcrcassette.Interaction{
-		Request:  vcrcassette.Request{Method: http.MethodPost, URL: url + "/old", Headers: http.Header{"Authorization": {"Bearer " + secret}}},
+		Request: vcrcassette.Request{Method: http.MethodPost, URL: url + "/old",
+			Headers: http.Header{"Authorization": {"Bearer " + secret}}},
 		Response: vcrcassette.Response{Code: 200, Body: "of old"},
 	})
 	if err := old.Save(); err != nil {
@@ -420,11 +434,13 @@ func TestGoVCRCassettesGoOn(t *testing.T) {
 func TestKilledRecordingGoesOn(t *testing.T) {
 	url, transport := newService(t, echo)
 	name := tempName(t)
-	w, err := cassette.Create(name+".yaml", cassette.Meta{Provenance: cassette.ProvenanceLive, Redaction: newRedaction().redactor.Rules()}, cassette.CreateOptions{})
+	w, err := cassette.Create(name+".yaml", cassette.Meta{Provenance: cassette.ProvenanceLive,
+		Redaction: newRedaction().redactor.Rules()}, cassette.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Append(cassette.Interaction{Request: cassette.Request{Method: "POST", URL: url + "/a"}, Response: cassette.Response{Status: 200, Body: []byte("kept")}, End: cassette.EndEOF}); err != nil {
+	if err := w.Append(cassette.Interaction{Request: cassette.Request{Method: "POST", URL: url + "/a"},
+		Response: cassette.Response{Status: 200, Body: []byte("kept")}, End: cassette.EndEOF}); err != nil {
 		t.Fatal(err)
 	}
 	partial, err := os.ReadFile(name + ".yaml.partial")

@@ -86,7 +86,8 @@ func (k *recording) begin(r *Recorder) (*record.Recorder, error) {
 	defer k.mu.Unlock()
 	switch {
 	case k.stopped:
-		return nil, fmt.Errorf("%s: the recording has ended; send requests before Stop, and before the end of the test", r.file())
+		return nil, fmt.Errorf("%s: the recording has ended; send requests before Stop, and before the end of the test",
+			r.file())
 	case k.recorder == nil && k.err == nil:
 		k.err = k.openFile(r)
 	}
@@ -106,10 +107,12 @@ func (k *recording) openFile(r *Recorder) (err error) {
 	}
 	k.writer.Revise(r.redaction.lastLook)
 	k.recorder, err = record.New(record.Config{
-		Transport: realTransport{func() http.RoundTripper { return r.transport }}, Writer: filteringWriter{r}, Observe: r.observeRecorded,
-		Redactor: r.redaction.gate.Watch(r.redaction.redactor), Gate: r.redaction.gate.Check, Provenance: meta.Provenance,
-		Note:    func(_ *http.Request, in *cassette.Interaction) { in.Started = time.Now() },
-		OnAbort: drain, WholeOnly: r.wholeOnly,
+		Transport: realTransport{func() http.RoundTripper { return r.transport }}, Writer: filteringWriter{r},
+		Observe:  r.observeRecorded,
+		Redactor: r.redaction.gate.Watch(r.redaction.redactor), Gate: r.redaction.gate.Check,
+		Provenance: meta.Provenance,
+		Note:       func(_ *http.Request, in *cassette.Interaction) { in.Started = time.Now() },
+		OnAbort:    drain, WholeOnly: r.wholeOnly,
 	})
 	if err != nil {
 		return errors.Join(err, k.writer.Discard())

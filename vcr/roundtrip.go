@@ -173,10 +173,12 @@ func (r *Recorder) Verdict() (Verdict, error) {
 		return Verdict{}, err
 	}
 	seen := evidence.NewRecording(r.file(), r.provenance(), r.seen.inOrder())
-	judged := report.NewChecked(report.Tool{Name: "vcr"}, report.Policy{FailOn: report.Fail}, []report.Recording{report.JudgeRecording(rules, seen)})
+	judged := report.NewChecked(report.Tool{Name: "vcr"}, report.Policy{FailOn: report.Fail},
+		[]report.Recording{report.JudgeRecording(rules, seen)})
 	var text strings.Builder
 	report.NewTerminal(&text, false).Checked(judged)
-	return Verdict{Passed: judged.Summary.Exit == report.ExitOK, Text: strings.TrimSpace(text.String()), Recording: judged.Recordings[0]}, nil
+	return Verdict{Passed: judged.Summary.Exit == report.ExitOK, Text: strings.TrimSpace(text.String()),
+		Recording: judged.Recordings[0]}, nil
 }
 
 // seenList holds the redacted interactions of this run, for [Judge]. It is safe for concurrent
@@ -216,7 +218,8 @@ func (r *Recorder) observeReplay(in cassette.Interaction, _ bool) {
 func (r *Recorder) observeRecorded(in cassette.Interaction) {
 	r.seen.add(in)
 	if r.wholeOnly && in.Incomplete != "" && in.Incomplete != cassette.IncompleteNoReply {
-		r.cut.add(fmt.Sprintf("%s %s: not kept, because the reply is incomplete (%s)", in.Request.Method, in.Request.URL, in.Incomplete))
+		r.cut.add(fmt.Sprintf("%s %s: not kept, because the reply is incomplete (%s)", in.Request.Method,
+			in.Request.URL, in.Incomplete))
 	}
 }
 
@@ -266,7 +269,8 @@ func applyFilters(filters []vcrcassette.Filter, in cassette.Interaction) (casset
 			return in, err
 		}
 	}
-	in.Request.Method, in.Request.URL, in.Request.Header, in.Request.Body = shown.Method, shown.URL, shown.Request.Headers, []byte(shown.Request.Body)
+	in.Request.Method, in.Request.URL, in.Request.Header, in.Request.Body = shown.Method, shown.URL,
+		shown.Request.Headers, []byte(shown.Request.Body)
 	in.Response.Status, in.Response.Header, in.Duration = shown.Code, shown.Response.Headers, shown.Duration
 	if body := []byte(shown.Response.Body); !bytes.Equal(body, in.Response.Body) {
 		in.Response.Body, in.Timeline, in.Drained = body, nil, 0 // the pieces were those of other bytes

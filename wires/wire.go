@@ -175,7 +175,8 @@ func CredentialHeaders() []string {
 
 // IsCredentialParameter reports whether a query parameter of this name carries a key.
 func IsCredentialParameter(name string) bool {
-	return slices.Contains([]string{"key", "api_key", "apikey", "api-key", "access_token", "token", "auth"}, strings.ToLower(name))
+	return slices.Contains([]string{"key", "api_key", "apikey", "api-key", "access_token", "token", "auth"},
+		strings.ToLower(name))
 }
 
 // Environment is how programs are pointed at a wire.

@@ -82,7 +82,8 @@ func imageOf(version, folder, arch, bundle string) (v1.Image, error) {
 		OS: "linux", Architecture: arch,
 		RootFS: v1.RootFS{Type: "layers", DiffIDs: must(image.ConfigFile()).RootFS.DiffIDs},
 		Config: v1.Config{
-			User: user, WorkingDir: "/work", Env: []string{"PATH=/usr/bin", "HOME=/work"}, Cmd: []string{"conform", "--help"},
+			User: user, WorkingDir: "/work", Env: []string{"PATH=/usr/bin", "HOME=/work"},
+			Cmd: []string{"conform", "--help"},
 			Labels: map[string]string{
 				"org.opencontainers.image.source":   "https://github.com/meerkat-go/conformance",
 				"org.opencontainers.image.version":  version,
@@ -119,7 +120,8 @@ func rootOf(folder, bundle string) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		h := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name])), ModTime: time.Unix(0, 0), Typeflag: tar.TypeReg}
+		h := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name])), ModTime: time.Unix(0, 0),
+			Typeflag: tar.TypeReg}
 		switch {
 		case filepath.Dir(name) == "usr/bin":
 			h.Mode = 0o755

@@ -65,7 +65,8 @@ func checkJob(t *testing.T, file string, job batchv1.Job) {
 		return
 	}
 	for _, env := range job.Spec.Template.Spec.Containers[0].Env {
-		if env.Name == "PARTS" && (job.Spec.Completions == nil || env.Value != strconv.Itoa(int(*job.Spec.Completions))) {
+		if env.Name == "PARTS" && (job.Spec.Completions == nil ||
+			env.Value != strconv.Itoa(int(*job.Spec.Completions))) {
 			t.Errorf("%s: %s: %s parts, %v completions", file, job.Name, env.Value, job.Spec.Completions)
 		}
 	}

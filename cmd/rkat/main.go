@@ -13,6 +13,7 @@ func main() {
 		Metrics:   backends.Metrics,
 		Spans:     backends.Spans,
 		Collector: backends.Collector,
-		Page:      backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase,
+		Page:      backends.Page, REST: backends.REST, Database: backends.Database,
+		ExamineDatabase: backends.ExamineDatabase,
 	}.Run)
 }

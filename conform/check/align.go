@@ -59,7 +59,8 @@ func (l *link) pairUnchanged() bool {
 
 // isUnchanged reports whether q is r in all that items are recognised by.
 func isUnchanged(r, q *wire.Item) bool {
-	return r.What == q.What && r.What != wire.Opaque && r.What != wire.Media && r.Name == q.Name && r.ID == q.ID && r.ItemID == q.ItemID &&
+	return r.What == q.What && r.What != wire.Opaque && r.What != wire.Media && r.Name == q.Name && r.ID == q.ID &&
+		r.ItemID == q.ItemID &&
 		r.Text == q.Text && r.Args == q.Args && r.Token == q.Token && r.HasToken == q.HasToken
 }
 
@@ -103,7 +104,8 @@ func (a *aligner) matchItems(qs []int, by pairing) (rest []int) {
 	}
 	for _, q := range qs {
 		free, taken := a.findItem(byKey, by.keys(a.sent(q)), func(r *wire.Item) bool {
-			return r.What != wire.Call || a.sent(q).What != wire.Call || by.allows(r, a.sent(q)) || !a.holds(callsDiffer)
+			return r.What != wire.Call || a.sent(q).What != wire.Call || by.allows(r, a.sent(q)) ||
+				!a.holds(callsDiffer)
 		})
 		switch {
 		case free >= 0:
@@ -162,7 +164,8 @@ func (a *aligner) isRepeated(r, q int) bool {
 		sent := a.sentFor(r)
 		return sent != nil && sent.Msg != is.Msg && was.Text == is.Text
 	}
-	return haveCommon(contentKeys(was), contentKeys(is)) && (haveCommon(a.tokenKeys(was), a.tokenKeys(is)) || a.isTakenByID(is))
+	return haveCommon(contentKeys(was), contentKeys(is)) &&
+		(haveCommon(a.tokenKeys(was), a.tokenKeys(is)) || a.isTakenByID(is))
 }
 
 // isTakenByID reports whether another item was sent back under the same id, which

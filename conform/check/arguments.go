@@ -34,7 +34,8 @@ func describeArguments(was, is string) difference {
 	}
 	shown := describeTextDifference(x.Raw(), y.Raw())
 	d.Comparison = shown.Comparison
-	d.sentence = fmt.Sprintf("differs at %s: was %s, is %s", cmp.Or(path, "the top"), cutText(x.Raw(), 3*window), cutText(y.Raw(), 3*window))
+	d.sentence = fmt.Sprintf("differs at %s: was %s, is %s", cmp.Or(path, "the top"), cutText(x.Raw(), 3*window),
+		cutText(y.Raw(), 3*window))
 	if isRounded(x.Raw(), y.Raw()) {
 		d.sentence += ", rounded to what a floating-point number holds"
 	}
@@ -87,15 +88,21 @@ const redactor = "the agent's own redactor or sanitiser"
 // editShapes recognise what kind of edit made one value of another, the surest first.
 var editShapes = []editShape{
 	{"it was emptied", "", func(_, is string) bool { return is == "" }},
-	{"white space was trimmed or added at its ends", "", func(was, is string) bool { return strings.TrimSpace(was) == strings.TrimSpace(is) }},
-	{"line ends were changed", redactor, func(was, is string) bool { return withoutReturns(was) == withoutReturns(is) }},
-	{"it was encoded again, in another base64 alphabet or padding", "", func(was, is string) bool { return plainBase64(was) == plainBase64(is) }},
-	{"it was escaped for a URL", "", func(was, is string) bool { s, err := url.QueryUnescape(is); return err == nil && s == was }},
+	{"white space was trimmed or added at its ends", "",
+		func(was, is string) bool { return strings.TrimSpace(was) == strings.TrimSpace(is) }},
+	{"line ends were changed", redactor,
+		func(was, is string) bool { return withoutReturns(was) == withoutReturns(is) }},
+	{"it was encoded again, in another base64 alphabet or padding", "",
+		func(was, is string) bool { return plainBase64(was) == plainBase64(is) }},
+	{"it was escaped for a URL", "",
+		func(was, is string) bool { s, err := url.QueryUnescape(is); return err == nil && s == was }},
 	{"it was escaped for HTML", redactor, func(was, is string) bool { return html.UnescapeString(is) == was }},
 	{"it was escaped for JSON a second time", "", func(was, is string) bool { return jsonEscapes.Replace(is) == was }},
 	{"letters changed their case", "", strings.EqualFold},
-	{"its Unicode was normalised", redactor, func(was, is string) bool { return norm.NFKC.String(was) == norm.NFKC.String(is) }},
-	{"its quotes or dashes were made typographic or plain", redactor, func(was, is string) bool { return plainMarks.Replace(was) == plainMarks.Replace(is) }},
+	{"its Unicode was normalised", redactor,
+		func(was, is string) bool { return norm.NFKC.String(was) == norm.NFKC.String(is) }},
+	{"its quotes or dashes were made typographic or plain", redactor,
+		func(was, is string) bool { return plainMarks.Replace(was) == plainMarks.Replace(is) }},
 	{"a redactor wrote over a part of it", redactor, isMaskedWith(redactorMarks)},
 	{"bytes were decoded as text and replaced by U+FFFD", redactor, isMaskedWith(replacementMarks)},
 	{"it was shortened with an ellipsis", redactor, isMaskedWith(ellipsisMarks)},
@@ -107,7 +114,8 @@ var editShapes = []editShape{
 
 var (
 	jsonEscapes = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\\`, `\`)
-	plainMarks  = strings.NewReplacer("\u201c", `"`, "\u201d", `"`, "\u2018", "'", "\u2019", "'", "\u2013", "-", "\u2014", "-", "\u00a0", " ")
+	plainMarks  = strings.NewReplacer("\u201c", `"`, "\u201d", `"`, "\u2018", "'", "\u2019", "'", "\u2013", "-",
+		"\u2014", "-", "\u00a0", " ")
 
 	redactorMarks    = regexp.MustCompile(`[\[<({]*(?i:redacted|masked|filtered|scrubbed|removed)[A-Za-z0-9_:-]*[\])>}]*|\*{3,}|\x{2022}{3,}|x{8,}`)
 	replacementMarks = regexp.MustCompile(`\x{FFFD}+`)

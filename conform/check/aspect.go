@@ -30,7 +30,8 @@ func (x *exchange) readSeen() rules.Seen {
 		u = &url.URL{}
 	}
 	seen := rules.Seen{
-		URL: u, Header: x.Request.Header, Body: x.Request.Body, Root: x.req.Doc, Request: x.req, Wire: x.wire, Found: &members.Found{},
+		URL: u, Header: x.Request.Header, Body: x.Request.Body, Root: x.req.Doc, Request: x.req, Wire: x.wire,
+		Found:         &members.Found{},
 		IsModelInPath: rules.ModelInPath(u.Path) != "", IsOwnModel: isProvidersModel(x), IsMessage: x.WebSocket > 0,
 	}
 	if x.req.Doc != nil && x.req.Op == wire.Generate {
@@ -93,14 +94,15 @@ func OfDuties(withAspects bool) (checks []Check) {
 		}
 		seen[id] = true
 		c := newCheck(id+specs.DutyAspect, func(s *Trace, r *report) {
-			s.eachReplyPass(func(p *rules.ReplyPass) bool { return p.ID == id && (withAspects || p.Aspect == "") }, func(x *exchange, p *rules.ReplyPass) {
-				from := len(r.Findings)
-				r.addReplyPass(x, p)
-				for i := 0; withAspects && i < len(p.Breaches); i++ {
-					f := &r.Findings[from+i]
-					f.Consequence = cmp.Or(f.Consequence, specs.Consequence(p.Breaches[i].Consequence))
-				}
-			})
+			s.eachReplyPass(func(p *rules.ReplyPass) bool { return p.ID == id && (withAspects || p.Aspect == "") },
+				func(x *exchange, p *rules.ReplyPass) {
+					from := len(r.Findings)
+					r.addReplyPass(x, p)
+					for i := 0; withAspects && i < len(p.Breaches); i++ {
+						f := &r.Findings[from+i]
+						f.Consequence = cmp.Or(f.Consequence, specs.Consequence(p.Breaches[i].Consequence))
+					}
+				})
 		})
 		c.Source = true
 		checks = append(checks, c)
@@ -205,7 +207,8 @@ func (s *Trace) judgeRequest(x *exchange) map[string][]*rules.Pass {
 	seen.IsShown = func(header string) bool {
 		client := x.Request.Header.Get("User-Agent")
 		return client != "" && slices.ContainsFunc(s.x, func(o *exchange) bool {
-			return o.Provider == x.Provider && o.Request.Header.Get(header) != "" && o.Request.Header.Get("User-Agent") == client
+			return o.Provider == x.Provider && o.Request.Header.Get(header) != "" &&
+				o.Request.Header.Get("User-Agent") == client
 		})
 	}
 	for _, l := range x.replays {

@@ -113,13 +113,15 @@ func (a *assertion) judgeValues(r *report, x *exchange, values []selected) {
 		if a.equals != nil {
 			r.addObserved(1)
 			if !v.equalsNode(a.equals) {
-				a.addFinding(r, x, v.Place, "%s is %s, not %s", a.Assertion.Selector(), v.showExcerpt(), a.Assertion.Equals)
+				a.addFinding(r, x, v.Place, "%s is %s, not %s", a.Assertion.Selector(), v.showExcerpt(),
+					a.Assertion.Equals)
 			}
 		}
 		if a.Assertion.Matches != nil {
 			r.addObserved(1)
 			if !v.isScalar() || !a.Assertion.Matches.MatchString(v.text) {
-				a.addFinding(r, x, v.Place, "%s is %s, which does not match %s", a.Assertion.Selector(), v.showExcerpt(), a.Assertion.Matches)
+				a.addFinding(r, x, v.Place, "%s is %s, which does not match %s", a.Assertion.Selector(),
+					v.showExcerpt(), a.Assertion.Matches)
 			}
 		}
 	}
@@ -137,7 +139,8 @@ func (a *assertion) compareValues(r *report, x *exchange, earlier, values []sele
 	if len(values) > 0 {
 		at = values[0].Place
 	}
-	a.addFinding(r, x, at, "%s is not what it was in the request before: was %s, is %s", a.Assertion.Selector(), describeValues(earlier), describeValues(values))
+	a.addFinding(r, x, at, "%s is not what it was in the request before: was %s, is %s", a.Assertion.Selector(),
+		describeValues(earlier), describeValues(values))
 }
 
 func describeValues(values []selected) string {

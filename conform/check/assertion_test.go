@@ -14,13 +14,16 @@ func twoRequests(first, second string) *Trace {
 	exchange := func(i int, body string) evidence.Exchange {
 		return evidence.Exchange{
 			Index: i, Provider: evidence.Anthropic,
-			Request: evidence.Request{Method: http.MethodPost, URL: "https://api.anthropic.com/v1/messages", Body: []byte(body),
+			Request: evidence.Request{Method: http.MethodPost, URL: "https://api.anthropic.com/v1/messages",
+				Body:   []byte(body),
 				Header: http.Header{"Anthropic-Version": {"2023-06-01"}, "X-App": {"cli"}}},
-			Response: evidence.Response{Status: 200, End: "eof", Header: http.Header{"Content-Type": {"application/json"}},
-				Body: []byte(`{"id":"msg_01","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"A heron."}],"stop_reason":"end_turn"}`)},
+			Response: evidence.Response{Status: 200, End: "eof",
+				Header: http.Header{"Content-Type": {"application/json"}},
+				Body:   []byte(`{"id":"msg_01","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"A heron."}],"stop_reason":"end_turn"}`)},
 		}
 	}
-	return Decode(&evidence.Evidence{Source: evidence.SourceRecording, Case: "x", Exchanges: []evidence.Exchange{exchange(0, first), exchange(1, second)}})
+	return Decode(&evidence.Evidence{Source: evidence.SourceRecording, Case: "x",
+		Exchanges: []evidence.Exchange{exchange(0, first), exchange(1, second)}})
 }
 
 const (
@@ -43,21 +46,26 @@ func TestAssertions(t *testing.T) {
 		{"path: top_k, absent: true", `"max_tokens":9`, `"max_tokens":9,"top_k":null`, 2, "there is a top_k"},
 		{"path: max_tokens, equals: 9", `"max_tokens":9`, `"max_tokens":9.0`, 2, ""},
 		{"path: max_tokens, equals: 9", `"max_tokens":9`, `"max_tokens":8`, 2, "max_tokens is 8, not 9"},
-		{"path: metadata, equals: {user_id: u-1}", `"u-1"`, `"u-2"`, 2, `metadata is {"user_id":"u-2"}, not {"user_id":"u-1"}`},
+		{"path: metadata, equals: {user_id: u-1}", `"u-1"`, `"u-2"`, 2,
+			`metadata is {"user_id":"u-2"}, not {"user_id":"u-1"}`},
 		{"path: 'messages[*].role', matches: '^(user|assistant)$'", "", "", 4, ""},
-		{"path: 'messages[*].role', matches: '^user$'", "", "", 4, `messages[*].role is "assistant", which does not match ^user$`},
+		{"path: 'messages[*].role', matches: '^user$'", "", "", 4,
+			`messages[*].role is "assistant", which does not match ^user$`},
 		{"path: metadata, matches: u", "", "", 4, "which does not match u"},
 		{"path: system, same: true", "", "", 1, ""},
-		{"path: system, same: true", `"S"`, `"s"`, 1, `system is not what it was in the request before: was "S", is "s"`},
+		{"path: system, same: true", `"S"`, `"s"`, 1,
+			`system is not what it was in the request before: was "S", is "s"`},
 		{"path: metadata.user_id, same: true", `"metadata":{"user_id":"u-1"},`, "", 1, `was "u-1", is absent`},
 		{"header: anthropic-version, equals: '2023-06-01'", "", "", 2, ""},
-		{"header: anthropic-version, equals: '2024-01-01'", "", "", 2, `header Anthropic-Version is a value of 10 bytes, not "2024-01-01"`},
+		{"header: anthropic-version, equals: '2024-01-01'", "", "", 2,
+			`header Anthropic-Version is a value of 10 bytes, not "2024-01-01"`},
 		{"header: x-team, present: true", "", "", 2, "there is no header X-Team"},
 		{"header: x-app, absent: true", "", "", 2, "there is a header X-App"},
 		{"path: model, present: true, provider: openai", "", "", 0, ""},
 		{"path: metadata.user_ids, matches: u", "", "", 0, ""},
 	} {
-		rules, err := specs.ParseTeamRules("r.yaml", []byte("- {id: TEAM-001, title: t, consequence: unsafe, "+c.rule+"}"))
+		rules, err := specs.ParseTeamRules("r.yaml",
+			[]byte("- {id: TEAM-001, title: t, consequence: unsafe, "+c.rule+"}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +74,8 @@ func TestAssertions(t *testing.T) {
 		if len(got.Findings) > 0 {
 			said = got.Findings[0].Message
 		}
-		if got.Observed != c.observed && c.rule != "path: metadata, matches: u" || (said == "") != (c.want == "") || !strings.Contains(said, c.want) {
+		if got.Observed != c.observed && c.rule != "path: metadata, matches: u" || (said == "") != (c.want == "") ||
+			!strings.Contains(said, c.want) {
 			t.Errorf("%s: observed %d, %q; want %d, %q", c.rule, got.Observed, said, c.observed, c.want)
 		}
 	}
@@ -81,7 +90,8 @@ func TestUnseenAssertion(t *testing.T) {
 		"path: model, present: true, provider: openai":     "r.yaml:1: TEAM-001: matches nothing: there is no request that it speaks of",
 		"path: zzzzzzzzzz, matches: u, provider: [gemini]": "there is no request that it speaks of",
 	} {
-		rules, err := specs.ParseTeamRules("r.yaml", []byte("- {id: TEAM-001, title: t, consequence: unsafe, "+rule+"}"))
+		rules, err := specs.ParseTeamRules("r.yaml",
+			[]byte("- {id: TEAM-001, title: t, consequence: unsafe, "+rule+"}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +112,8 @@ func TestRestatedCheck(t *testing.T) {
 	for _, c := range OfTeamRule(rules[0]) {
 		for _, f := range c.Run(trace).Findings {
 			findings++
-			if f.Check != c.ID || !strings.HasPrefix(f.Check, "TEAM-001/") || !strings.HasPrefix(f.Message, "our words: ") {
+			if f.Check != c.ID || !strings.HasPrefix(f.Check, "TEAM-001/") ||
+				!strings.HasPrefix(f.Message, "our words: ") {
 				t.Errorf("%+v", f)
 			}
 		}

@@ -55,7 +55,8 @@ func (s *Trace) lossAfter(then, now *exchange, k int) string {
 		}
 	}
 	tokens := bytes / bytesPerToken
-	return fmt.Sprintf("%d bytes of the prompt, about %d tokens, are read anew; %s%s", bytes, tokens, describeCounters(then, now), s.describeCost(then, now, tokens))
+	return fmt.Sprintf("%d bytes of the prompt, about %d tokens, are read anew; %s%s", bytes, tokens,
+		describeCounters(then, now), s.describeCost(then, now, tokens))
 }
 
 // describeCost says what it costs, by the user's prices, to read again what a cache held:
@@ -76,7 +77,8 @@ func (s *Trace) describeCost(then, now *exchange, estimate int) string {
 		return ""
 	}
 	cost := float64(tokens) * (anew - price.CacheRead) / 1e6
-	return strings.TrimRight(fmt.Sprintf("; by your prices that costs %.6f %s", cost, s.ev.Prices.Currency), " ") + " more"
+	return strings.TrimRight(fmt.Sprintf("; by your prices that costs %.6f %s", cost, s.ev.Prices.Currency),
+		" ") + " more"
 }
 
 // bytesPerToken is a rough measure for English text and JSON.
@@ -89,7 +91,8 @@ func describeCounters(then, now *exchange) string {
 	if !okWas || !okIs {
 		return "the provider's counters were not recorded"
 	}
-	return fmt.Sprintf("the provider counted %d cached tokens in exchange %d and %d here", was.total(), then.Index, is.read)
+	return fmt.Sprintf("the provider counted %d cached tokens in exchange %d and %d here", was.total(),
+		then.Index, is.read)
 }
 
 // cacheCount is what a provider says of its cache for one request.
@@ -114,7 +117,8 @@ var volatile = regexp.MustCompile(`(?i)\d{1,2}:\d{2}(:\d{2})?|\b1[6-9]\d{8}(\d{3
 // cache there, each time.
 func nothingVolatileInPrefix(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
-		if !keepsPrompt(then, now) && !sameSystem(then.req.System, now.req.System) && !isClockChange(then.req.System, now.req.System) {
+		if !keepsPrompt(then, now) && !sameSystem(then.req.System, now.req.System) &&
+			!isClockChange(then.req.System, now.req.System) {
 			return
 		}
 		is := map[string]*tree.Node{}
@@ -129,7 +133,8 @@ func nothingVolatileInPrefix(s *Trace, r *report) {
 			}
 			if isClockChange(was.node, n) {
 				a, b := changedWords(textOf(was.node), textOf(n))
-				r.addFinding(now, wire.At(n, was.path), "", "%s was %q in exchange %d and is %q here: %s", was.path, cutText(a, 60), then.Index, cutText(b, 60), s.lossAfter(then, now, k))
+				r.addFinding(now, wire.At(n, was.path), "", "%s was %q in exchange %d and is %q here: %s", was.path,
+					cutText(a, 60), then.Index, cutText(b, 60), s.lossAfter(then, now, k))
 				return
 			}
 		}
@@ -177,11 +182,15 @@ func toolsKeepOrder(s *Trace, r *report) {
 				continue
 			}
 			if was[i].Name != is[i].Name {
-				r.addFinding(now, is[i].Place(), "", "tool %q stands where exchange %d had %q: %s", cutText(is[i].Name, 140), then.Index, cutText(was[i].Name, 140), s.lossAfter(then, now, i))
+				r.addFinding(now, is[i].Place(), "", "tool %q stands where exchange %d had %q: %s",
+					cutText(is[i].Name, 140), then.Index, cutText(was[i].Name, 140), s.lossAfter(then, now, i))
 				return
 			}
-			if was[i].Schema != nil && is[i].Schema != nil && tree.Equal(was[i].Schema, is[i].Schema) && !tree.SameTokens(was[i].Schema, is[i].Schema) {
-				r.addFinding(now, wire.At(is[i].Schema, is[i].SchemaPath), "", "the schema of tool %q is the one of exchange %d with its members in another order: %s", cutText(is[i].Name, 140), then.Index, s.lossAfter(then, now, i))
+			if was[i].Schema != nil && is[i].Schema != nil && tree.Equal(was[i].Schema, is[i].Schema) &&
+				!tree.SameTokens(was[i].Schema, is[i].Schema) {
+				r.addFinding(now, wire.At(is[i].Schema, is[i].SchemaPath), "",
+					"the schema of tool %q is the one of exchange %d with its members in another order: %s",
+					cutText(is[i].Name, 140), then.Index, s.lossAfter(then, now, i))
 				return
 			}
 		}
@@ -226,16 +235,18 @@ const lookBack = 20
 // or a sub-agent that inherits the history. Each branch marks what is its own, and the cache is
 // for the one that goes on.
 func (x *exchange) branchesAt(now *exchange) bool {
-	return !sameSystem(x.req.System, now.req.System) || now.canBeSentBack() && slices.ContainsFunc(x.followers, func(f *exchange) bool {
-		return f != now && f.canBeSentBack() && !f.kind.isSide() && !f.sameRequest(now) && isAncestor(x, f)
-	})
+	return !sameSystem(x.req.System, now.req.System) ||
+		now.canBeSentBack() && slices.ContainsFunc(x.followers, func(f *exchange) bool {
+			return f != now && f.canBeSentBack() && !f.kind.isSide() && !f.sameRequest(now) && isAncestor(x, f)
+		})
 }
 
 // marksAreReached: what one request writes into Anthropic's cache is read only if a mark
 // of the next stands there, or at most 20 blocks behind.
 func marksAreReached(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
-		if !then.wire.Has(wires.MarksCache) || then.branchesAt(now) || then.req.Doc.Has("cache_control") || now.req.Doc.Has("cache_control") {
+		if !then.wire.Has(wires.MarksCache) || then.branchesAt(now) || then.req.Doc.Has("cache_control") ||
+			now.req.Doc.Has("cache_control") {
 			return
 		}
 		was, is := then.req.Marks, now.req.Marks
@@ -250,7 +261,8 @@ func marksAreReached(s *Trace, r *report) {
 				return
 			}
 		}
-		r.addFinding(now, wire.At(nil, last.Path), "", "exchange %d wrote its prompt into the cache up to %s, and no mark of this request stands there or up to %d blocks behind: %s%s",
+		r.addFinding(now, wire.At(nil, last.Path), "",
+			"exchange %d wrote its prompt into the cache up to %s, and no mark of this request stands there or up to %d blocks behind: %s%s",
 			then.Index, last.Path, lookBack, describeCounters(then, now), s.describeCost(then, now, 0))
 	})
 }
@@ -260,12 +272,15 @@ func cacheKeyConstant(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
 		was, _ := then.member("prompt_cache_key")
 		is, at := now.member("prompt_cache_key")
-		if !now.wire.Has(wires.CacheKeys) || then.branchesAt(now) || !was.Is(tree.String) || !is.Is(tree.String) || strings.Contains(was.Text()+is.Text(), "REDACTED") {
+		if !now.wire.Has(wires.CacheKeys) || then.branchesAt(now) || !was.Is(tree.String) || !is.Is(tree.String) ||
+			strings.Contains(was.Text()+is.Text(), "REDACTED") {
 			return
 		}
 		r.addObserved(1)
 		if was.Text() != is.Text() {
-			r.addFinding(now, at, "", "prompt_cache_key was %q in exchange %d and is %q in the same conversation; %s%s", cutText(was.Text(), 60), then.Index, cutText(is.Text(), 60), describeCounters(then, now), s.describeCost(then, now, 0))
+			r.addFinding(now, at, "", "prompt_cache_key was %q in exchange %d and is %q in the same conversation; %s%s",
+				cutText(was.Text(), 60), then.Index, cutText(is.Text(), 60), describeCounters(then, now),
+				s.describeCost(then, now, 0))
 		}
 	})
 }

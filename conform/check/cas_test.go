@@ -22,7 +22,8 @@ func TestRecorded(t *testing.T) {
 		ev.Exchanges[last].Response.Body = []byte(`{"error":{"message":"it differs in messages[0].content"}}`)
 		res := c.Run(check.Decode(&ev))
 		if len(res.Findings) != 1 || int(res.Findings[0].Exchange) != ev.Exchanges[last].Index ||
-			!strings.Contains(res.Findings[0].Message, "it differs in messages[0].content") || res.Findings[0].Fix == "" {
+			!strings.Contains(res.Findings[0].Message, "it differs in messages[0].content") ||
+			res.Findings[0].Fix == "" {
 			t.Errorf("%s: %+v", sample, res.Findings)
 		}
 	}

@@ -73,18 +73,26 @@ func chatAsked(i int, host, body, reply string) evidence.Exchange {
 func TestChatTokens(t *testing.T) {
 	const signature = "EqQBCkYICxgCKkBhc2RmYXNkZmFzZGZhc2RmYXNkZmFzZGY="
 	for _, c := range []struct{ host, model, call, message, rule string }{
-		{"openrouter.ai", "anthropic/claude-sonnet-5", "", `"reasoning_details":[{"type":"reasoning.text","text":"Two.","signature":"SIG","format":"anthropic-claude-v1","index":0}],`, "C-58"},
-		{"openrouter.ai", "google/gemini-3-pro", "", `"reasoning_details":[{"type":"reasoning.encrypted","data":"SIG","id":"c1","format":"google-gemini-v1","index":0}],`, "C-58"},
-		{"generativelanguage.googleapis.com", "gemini-3-flash-preview", `,"extra_content":{"google":{"thought_signature":"SIG"}}`, "", "C-60"},
+		{"openrouter.ai", "anthropic/claude-sonnet-5", "",
+			`"reasoning_details":[{"type":"reasoning.text","text":"Two.","signature":"SIG","format":"anthropic-claude-v1","index":0}],`, "C-58"},
+		{"openrouter.ai", "google/gemini-3-pro", "",
+			`"reasoning_details":[{"type":"reasoning.encrypted","data":"SIG","id":"c1","format":"google-gemini-v1","index":0}],`, "C-58"},
+		{"generativelanguage.googleapis.com", "gemini-3-flash-preview",
+			`,"extra_content":{"google":{"thought_signature":"SIG"}}`, "", "C-60"},
 	} {
 		message := func(token string) string {
-			return strings.ReplaceAll(`{"role":"assistant",`+c.message+`"content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}`+c.call+`}]}`, "SIG", token)
+			return strings.ReplaceAll(`{"role":"assistant",`+c.message+
+				`"content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}`+
+				c.call+`}]}`, "SIG", token)
 		}
 		ask := `{"model":"` + c.model + `","messages":[{"role":"user","content":"hi"}]}`
-		reply := `{"id":"1","object":"chat.completion","model":"` + c.model + `","choices":[{"index":0,"finish_reason":"tool_calls","message":` + message(signature) + `}]}`
+		reply := `{"id":"1","object":"chat.completion","model":"` + c.model +
+			`","choices":[{"index":0,"finish_reason":"tool_calls","message":` + message(signature) + `}]}`
 		for token, found := range map[string]bool{signature: false, signature[:40]: true} {
-			next := `{"model":"` + c.model + `","messages":[{"role":"user","content":"hi"},` + message(token) + `,{"role":"tool","tool_call_id":"c1","content":"1"}]}`
-			res := find(t, "SIG-015/signature-bytes").Run(recording(chatAsked(0, c.host, ask, reply), chatAsked(1, c.host, next, reply)))
+			next := `{"model":"` + c.model + `","messages":[{"role":"user","content":"hi"},` + message(token) +
+				`,{"role":"tool","tool_call_id":"c1","content":"1"}]}`
+			res := find(t, "SIG-015/signature-bytes").Run(recording(chatAsked(0, c.host, ask, reply),
+				chatAsked(1, c.host, next, reply)))
 			if res.Observed != 1 || (len(res.Findings) > 0) != found || found && res.Findings[0].Rule != c.rule {
 				t.Errorf("%s %s: %+v", c.model, token, res)
 			}
@@ -96,9 +104,12 @@ func TestChatTokens(t *testing.T) {
 func TestNoArguments(t *testing.T) {
 	ask := `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
 	for _, c := range []struct{ call, sent string }{
-		{`"type":"function","function":{"name":"ls","arguments":""}`, `"type":"function","function":{"name":"ls","arguments":"{}"}`},
-		{`"type":"function","function":{"name":"ls","arguments":"null"}`, `"type":"function","function":{"name":"ls","arguments":"null"}`},
-		{`"type":"custom","custom":{"name":"ls","input":"a b"}`, `"type":"custom","custom":{"name":"ls","input":"a b"}`},
+		{`"type":"function","function":{"name":"ls","arguments":""}`,
+			`"type":"function","function":{"name":"ls","arguments":"{}"}`},
+		{`"type":"function","function":{"name":"ls","arguments":"null"}`,
+			`"type":"function","function":{"name":"ls","arguments":"null"}`},
+		{`"type":"custom","custom":{"name":"ls","input":"a b"}`,
+			`"type":"custom","custom":{"name":"ls","input":"a b"}`},
 	} {
 		reply := `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1",` + c.call + `}]}}]}`
 		next := `{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1",` + c.sent + `}]},{"role":"tool","tool_call_id":"c1","content":"12 files"}]}`
@@ -129,18 +140,25 @@ func TestChatDetails(t *testing.T) {
 		{"unchanged", signed, signed, 1, false},
 		{"left out", signed, "", 0, false},
 		{"the text is changed", signed, strings.Replace(signed, "Two", "Three", 1), 1, true},
-		{"the signature is lost", signed, strings.Replace(signed, `"signature":"EqQBCkYICxgCKkBoZXJvbg==",`, "", 1), 1, true},
-		{"the text of no signature is changed", plain + "," + hidden, strings.Replace(plain, "Two", "Three", 1) + "," + hidden, 1, false},
-		{"of two with one id the second is changed", plain + "," + hidden, unnamed + "," + strings.Replace(hidden, "XPL", "XPM", 1), 1, true},
-		{"the encrypted content is lost", hidden, strings.Replace(hidden, `"data":"gAAAAABpsx4H2XPLIGMj",`, "", 1), 1, true},
+		{"the signature is lost", signed,
+			strings.Replace(signed, `"signature":"EqQBCkYICxgCKkBoZXJvbg==",`, "", 1), 1, true},
+		{"the text of no signature is changed", plain + "," + hidden,
+			strings.Replace(plain, "Two", "Three", 1) + "," + hidden, 1, false},
+		{"of two with one id the second is changed", plain + "," + hidden,
+			unnamed + "," + strings.Replace(hidden, "XPL", "XPM", 1), 1, true},
+		{"the encrypted content is lost", hidden,
+			strings.Replace(hidden, `"data":"gAAAAABpsx4H2XPLIGMj",`, "", 1), 1, true},
 	} {
 		ask := `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
 		message := func(details string) string {
 			return `{"role":"assistant","reasoning_details":[` + details + `],` + call
 		}
-		reply := `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":` + message(c.was) + `}]}`
-		next := `{"model":"m","messages":[{"role":"user","content":"hi"},` + message(c.is) + `,{"role":"tool","tool_call_id":"c1","content":"1"}]}`
-		res := find(t, "SIG-015/signature-bytes").Run(recording(chatAsked(0, "openrouter.ai", ask, reply), chatAsked(1, "openrouter.ai", next, reply)))
+		reply := `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":` +
+			message(c.was) + `}]}`
+		next := `{"model":"m","messages":[{"role":"user","content":"hi"},` + message(c.is) +
+			`,{"role":"tool","tool_call_id":"c1","content":"1"}]}`
+		res := find(t, "SIG-015/signature-bytes").Run(recording(chatAsked(0, "openrouter.ai", ask, reply),
+			chatAsked(1, "openrouter.ai", next, reply)))
 		if res.Observed != c.observed || (len(res.Findings) > 0) != c.isFound {
 			t.Errorf("%s: %+v", c.name, res)
 		}
@@ -153,8 +171,10 @@ func TestChatUnknownTool(t *testing.T) {
 	for said, isFound := range map[string]bool{"12 files": true, "There is no such tool.": false} {
 		message := `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"rm","arguments":"{}"}}]}`
 		reply := `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":` + message + `}]}`
-		next := strings.Replace(ask, `"hi"}`, `"hi"},`+message+`,{"role":"tool","tool_call_id":"c1","content":"`+said+`"}`, 1)
-		res := find(t, "TOOL-001/unknown-tool").Run(recording(chatAsked(0, "local.example", ask, reply), chatAsked(1, "local.example", next, reply)))
+		next := strings.Replace(ask, `"hi"}`, `"hi"},`+message+`,{"role":"tool","tool_call_id":"c1","content":"`+
+			said+`"}`, 1)
+		res := find(t, "TOOL-001/unknown-tool").Run(recording(chatAsked(0, "local.example", ask, reply),
+			chatAsked(1, "local.example", next, reply)))
 		if res.Observed != 1 || (len(res.Findings) > 0) != isFound {
 			t.Errorf("%s: %+v", said, res)
 		}
@@ -174,7 +194,8 @@ func TestChatReasoning(t *testing.T) {
 		{"GLM, unchanged", "api.z.ai", "glm-5", plain, plain, ""},
 		{"MiniMax, left out", "api.minimax.io", "MiniMax-M2", text, "", "C-57"},
 		{"MiniMax, unchanged", "api.minimax.io", "MiniMax-M2", text, text, ""},
-		{"Kimi that keeps all, a placeholder", "api.moonshot.ai", "kimi-k2.7-code", plain, `"reasoning_content":".",`, "C-54"},
+		{"Kimi that keeps all, a placeholder", "api.moonshot.ai", "kimi-k2.7-code", plain,
+			`"reasoning_content":".",`, "C-54"},
 		{"another model of Kimi, a placeholder", "api.moonshot.ai", "kimi-k2.6", plain, `"reasoning_content":".",`, ""},
 		{"OpenRouter, encrypted", "openrouter.ai", "google/gemini-3-pro", sealed, "", "C-58"},
 		{"OpenRouter, encrypted, unchanged", "openrouter.ai", "google/gemini-3-pro", sealed, sealed, ""},
@@ -184,10 +205,13 @@ func TestChatReasoning(t *testing.T) {
 	} {
 		ask := `{"model":"` + c.model + `","messages":[{"role":"user","content":"hi"}]}`
 		message := func(reasoning string) string {
-			return `{"role":"assistant",` + reasoning + `"content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}}]}`
+			return `{"role":"assistant",` + reasoning +
+				`"content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}}]}`
 		}
-		reply := `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":` + message(c.was) + `}]}`
-		next := strings.Replace(ask, `"hi"}`, `"hi"},`+message(c.is)+`,{"role":"tool","tool_call_id":"c1","content":"1"}`, 1)
+		reply := `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":` +
+			message(c.was) + `}]}`
+		next := strings.Replace(ask, `"hi"}`,
+			`"hi"},`+message(c.is)+`,{"role":"tool","tool_call_id":"c1","content":"1"}`, 1)
 		for _, then := range []string{"", `,{"role":"assistant","content":"ok"},{"role":"user","content":"And now?"}`} {
 			tr := recording(chatAsked(0, c.host, ask, reply), chatAsked(1, c.host, next[:len(next)-2]+then+"]}", reply))
 			rule := ""
@@ -213,7 +237,8 @@ func TestChatChoices(t *testing.T) {
 	for n, isFound := range map[string]bool{"1": true, "2": false} {
 		ask := `{"model":"m","n":` + n + `,"messages":[{"role":"user","content":"hi"}]}`
 		reply := `{"id":"1","model":"m","choices":[` + choice("0", "A heron.") + `,` + choice("1", "An egret.") + `]}`
-		next := strings.Replace(ask, `"hi"}`, `"hi"},{"role":"assistant","content":"An egret."},{"role":"user","content":"Why?"}`, 1)
+		next := strings.Replace(ask, `"hi"}`,
+			`"hi"},{"role":"assistant","content":"An egret."},{"role":"user","content":"Why?"}`, 1)
 		tr := recording(chatAsked(0, "local.example", ask, reply), chatAsked(1, "local.example", next, reply))
 		if res := find(t, "ORD-013/text-unchanged").Run(tr); len(res.Findings) > 0 != isFound {
 			t.Errorf("n %s: %+v", n, res)
@@ -229,10 +254,14 @@ func TestChatIndexes(t *testing.T) {
 	const ask = `{"model":"anthropic/claude-sonnet-5","stream":true,"messages":[{"role":"user","content":"Look."}]}`
 	for _, index := range []string{"0", "1", "2"} {
 		reply := chunk(`{"role":"assistant","content":"I look."}`, "null") +
-			chunk(`{"tool_calls":[{"index":`+index+`,"id":"toolu_1","type":"function","function":{"name":"ls","arguments":""}}]}`, "null") +
-			chunk(`{"tool_calls":[{"index":`+index+`,"function":{"arguments":"{}"}}]}`, "null") + chunk("{}", `"tool_calls"`) + "data: [DONE]\n\n"
-		next := strings.Replace(ask, `"}]`, `"},{"role":"assistant","content":"I look.","tool_calls":[{"id":"toolu_1","type":"function","function":{"name":"ls","arguments":"{}"}}]},{"role":"tool","tool_call_id":"toolu_1","content":"12"}]`, 1)
-		ev := recording(chatAsked(0, "openrouter.ai", ask, reply), chatAsked(1, "openrouter.ai", next, chunk(`{"role":"assistant","content":"Twelve."}`, `"stop"`)+"data: [DONE]\n\n")).Evidence()
+			chunk(`{"tool_calls":[{"index":`+index+
+				`,"id":"toolu_1","type":"function","function":{"name":"ls","arguments":""}}]}`, "null") +
+			chunk(`{"tool_calls":[{"index":`+index+`,"function":{"arguments":"{}"}}]}`, "null") + chunk("{}",
+			`"tool_calls"`) + "data: [DONE]\n\n"
+		next := strings.Replace(ask, `"}]`,
+			`"},{"role":"assistant","content":"I look.","tool_calls":[{"id":"toolu_1","type":"function","function":{"name":"ls","arguments":"{}"}}]},{"role":"tool","tool_call_id":"toolu_1","content":"12"}]`, 1)
+		ev := recording(chatAsked(0, "openrouter.ai", ask, reply), chatAsked(1, "openrouter.ai", next,
+			chunk(`{"role":"assistant","content":"Twelve."}`, `"stop"`)+"data: [DONE]\n\n")).Evidence()
 		for _, rules := range [][]report.Rule{catalogue(t), report.ServerRules()} {
 			for _, res := range report.Judge(rules, &ev) {
 				if len(res.Findings) > 0 {

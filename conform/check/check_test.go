@@ -29,7 +29,8 @@ func samples(tb testing.TB) map[string]evidence.Evidence {
 	}
 	byName := map[string]evidence.Evidence{}
 	for _, ev := range all {
-		ev.Exchanges, ev.Process, ev.ToolRuns = slices.Clone(ev.Exchanges), slices.Clone(ev.Process), slices.Clone(ev.ToolRuns)
+		ev.Exchanges, ev.Process, ev.ToolRuns = slices.Clone(ev.Exchanges), slices.Clone(ev.Process),
+			slices.Clone(ev.ToolRuns)
 		byName[ev.Case] = ev
 	}
 	return byName
@@ -127,7 +128,8 @@ func readTable(t *testing.T, name string) (rows []row) {
 
 func readBreaches(t *testing.T) (list []breach) {
 	for _, r := range readTable(t, "breaches") {
-		b := breach{r.fields[0], r.fields[1], r.fields[2], r.edits[0], r.edits[1], r.fields[3], r.fields[4], r.edits[2], ""}
+		b := breach{r.fields[0], r.fields[1], r.fields[2], r.edits[0], r.edits[1], r.fields[3], r.fields[4],
+			r.edits[2], ""}
 		if len(r.edits) > 3 {
 			b.fix = r.edits[3]
 		}
@@ -167,10 +169,13 @@ func TestBreaches(t *testing.T) {
 		})
 	}
 	for _, c := range check.All() {
-		if elsewhere := slices.Contains([]string{"ERR", "PAR", "TSC", "HYG", "MED", "CMP", "NSP", "SRV", "BET", "REC", "OPS", "BUD"}, c.ID[:3]); elsewhere {
+		if elsewhere := slices.Contains([]string{"ERR", "PAR", "TSC", "HYG", "MED", "CMP", "NSP", "SRV", "BET", "REC",
+			"OPS", "BUD"}, c.ID[:3]); elsewhere {
 			continue // refusal_test.go, par_test.go, tsc_test.go, schema_test.go, distorted_test.go and ops_test.go
 		}
-		if !tried[c.ID] && !isJudgedByWire(c.ID) && !slices.Contains([]string{"SIG-012/asked-for", "SIG-018/own-provider", "STR-001/content-type", "CAS-001/recorded", "CAC-001/volatile", "WSK-001/own-response", "WSK-004/not-found"}, c.ID) {
+		if !tried[c.ID] && !isJudgedByWire(c.ID) &&
+			!slices.Contains([]string{"SIG-012/asked-for", "SIG-018/own-provider", "STR-001/content-type",
+				"CAS-001/recorded", "CAC-001/volatile", "WSK-001/own-response", "WSK-004/not-found"}, c.ID) {
 			t.Errorf("%s: no breach in the table", c.ID)
 		}
 	}
@@ -244,7 +249,8 @@ func TestTokensAreMasked(t *testing.T) {
 		trace := check.Decode(&ev)
 		for _, c := range check.All() {
 			for _, f := range c.Run(trace).Findings {
-				for _, token := range []string{"EsYBCkYIDBgCKkDc", "gAAAAABsynthetic", "EjQKMgERTTIKa", "EjQKMgERTTIKb"} {
+				for _, token := range []string{"EsYBCkYIDBgCKkDc", "gAAAAABsynthetic", "EjQKMgERTTIKa",
+					"EjQKMgERTTIKb"} {
 					if strings.Contains(f.Message, token) {
 						t.Fatalf("%s shows a token: %s", c.ID, f.Message)
 					}

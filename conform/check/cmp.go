@@ -63,7 +63,8 @@ func compactionID(s *Trace, r *report) {
 		r.addObserved(1)
 		if it.ItemID != "" && it.ItemID != from.it.ItemID {
 			r.addFinding(x, it.Place, "O-15", "the compaction was issued with the id %s and carries the id %s (%s)",
-				from.it.ItemID, cutText(it.ItemID, 64), emittedAt(from.x, from.it.Place)).Emitted = emissionAt(from.x, from.it.Place)
+				from.it.ItemID, cutText(it.ItemID, 64), emittedAt(from.x, from.it.Place)).Emitted = emissionAt(from.x,
+				from.it.Place)
 		}
 	})
 }
@@ -74,7 +75,9 @@ func compactionProvider(s *Trace, r *report) {
 	s.eachCompaction(func(x *exchange, it *wire.Item, from issue) {
 		r.addObserved(1)
 		if x.Provider != from.x.Provider || x.ownHost != from.x.ownHost {
-			r.addFinding(x, it.Place, x.wire.RuleFor(wires.ForeignCompaction), "the compaction that %s issued is sent to %s (%s)", hostOf(from.x), hostOf(x), emittedAt(from.x, from.it.Place))
+			r.addFinding(x, it.Place, x.wire.RuleFor(wires.ForeignCompaction),
+				"the compaction that %s issued is sent to %s (%s)", hostOf(from.x), hostOf(x),
+				emittedAt(from.x, from.it.Place))
 		}
 	})
 }
@@ -94,7 +97,8 @@ func compactionModel(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if a, b := specs.ParseModel(from.x.req.Model).Bare, specs.ParseModel(x.req.Model).Bare; a != b {
-			r.addFinding(x, it.Place, x.wire.RuleFor(wires.ForeignCompaction), "the compaction of model %s is sent to model %s", a, b)
+			r.addFinding(x, it.Place, x.wire.RuleFor(wires.ForeignCompaction),
+				"the compaction of model %s is sent to model %s", a, b)
 		}
 	})
 }
@@ -114,7 +118,8 @@ func compactedWindow(s *Trace, r *report) {
 				next++
 			}
 			if next == len(x.req.Items) {
-				r.addFinding(x, it.Place, "", "the %s of the compacted window is not sent, or not in its place (%s)", was.Type, emittedAt(from.x, was.Place)).
+				r.addFinding(x, it.Place, "", "the %s of the compacted window is not sent, or not in its place (%s)",
+					was.Type, emittedAt(from.x, was.Place)).
 					Emitted = emissionAt(from.x, was.Place)
 				return
 			}
@@ -154,7 +159,8 @@ func compactionKept(s *Trace, r *report) {
 			switch holdsAll := startsWithMessages(l.to, l.from, len(l.from.req.Msgs)); {
 			case l.to.holdsCompaction(it.ItemID):
 			case holdsAll:
-				r.addLostItem(l, i, "", "the %s is not sent back, and what it stands for is, to be read and paid for again", it.Type).
+				r.addLostItem(l, i, "",
+					"the %s is not sent back, and what it stands for is, to be read and paid for again", it.Type).
 					Consequence = specs.Wasteful
 			default:
 				r.addLostItem(l, i, "", "the %s is not sent back, nor is what it stands for", it.Type)
@@ -199,7 +205,8 @@ func (r *report) findCiphertext(x *exchange, known []issue) {
 		for _, from := range known {
 			text := ciphertextOf(from.it)
 			if it.What == wire.Text && strings.Contains(it.Text, text[:min(len(text), shownCiphertext)]) {
-				r.addFinding(x, it.Place, "", "a text holds the ciphertext of a compaction (%s)", emittedAt(from.x, from.it.Place)).
+				r.addFinding(x, it.Place, "", "a text holds the ciphertext of a compaction (%s)",
+					emittedAt(from.x, from.it.Place)).
 					Emitted = emissionAt(from.x, from.it.Place)
 			}
 		}
@@ -217,9 +224,11 @@ func compactionSummary(s *Trace, r *report) {
 		signature := cmp.Or(was.Token, was.Node.Text("signature"))
 		switch {
 		case is.Text != was.Text:
-			r.addChange(l, is.Place, was.Place, "", "the summary of the compaction %s", describeTextDifference(was.Text, is.Text))
+			r.addChange(l, is.Place, was.Place, "", "the summary of the compaction %s",
+				describeTextDifference(was.Text, is.Text))
 		case signature != "" && is.Node.Text("signature") != signature:
-			r.addChange(l, is.Place, was.Place, "A-34", "the signature of the compaction %s", describeDifference(signature, is.Node.Text("signature")))
+			r.addChange(l, is.Place, was.Place, "A-34", "the signature of the compaction %s",
+				describeDifference(signature, is.Node.Text("signature")))
 		}
 	})
 }

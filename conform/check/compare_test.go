@@ -26,7 +26,8 @@ func TestNewComparison(t *testing.T) {
 		{"\x1b[31m", "b", `\x1b[31m`, "b", 0, 0},
 	} {
 		got := decide.Compare(c.was, c.is, 4)
-		want := decide.Comparison{Expected: c.expected, Actual: c.actual, Mark: c.mark, Differs: c.differs, ExpectedBytes: len(c.was), ActualBytes: len(c.is)}
+		want := decide.Comparison{Expected: c.expected, Actual: c.actual, Mark: c.mark, Differs: c.differs,
+			ExpectedBytes: len(c.was), ActualBytes: len(c.is)}
 		if got != want {
 			t.Errorf("%q and %q:\n got %+v\nwant %+v", c.was, c.is, got, want)
 		}

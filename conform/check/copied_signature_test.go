@@ -30,21 +30,29 @@ func TestCopiedSignature(t *testing.T) {
 		sent, results, message string
 		want                   specs.Consequence // "" for that of the requirement
 	}{
-		"copied":           {signedA + ", " + signedB, resultA + ", " + resultB, "is copied to another call of the reply, read_b, which came without one", specs.Degraded},
-		"copied and split": {signedA + between + signedB, resultB, "is copied to another call of the reply, read_b, which came without one", specs.Degraded},
-		"moved":            {bareA + ", " + signedB, resultA + ", " + resultB, "is sent on another call, read_b", ""},
-		"as it came":       {signedA + ", " + bareB, resultA + ", " + resultB, "", ""},
+		"copied": {signedA + ", " + signedB, resultA + ", " + resultB,
+			"is copied to another call of the reply, read_b, which came without one", specs.Degraded},
+		"copied and split": {signedA + between + signedB, resultB,
+			"is copied to another call of the reply, read_b, which came without one", specs.Degraded},
+		"moved":      {bareA + ", " + signedB, resultA + ", " + resultB, "is sent on another call, read_b", ""},
+		"as it came": {signedA + ", " + bareB, resultA + ", " + resultB, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ev := evidence.FromExample(r, specs.Example{Provider: "gemini", Model: "gemini-3-flash-preview", Exchanges: []specs.ExampleExchange{
-				{Request: prompt + "]}", Reply: `{"candidates": [{"content": {"role": "model", "parts": [` + signedA + ", " + bareB + `]}, "finishReason": "STOP", "index": 0}], "modelVersion": "gemini-3-flash-preview", "responseId": "r1"}`},
-				{Request: prompt + `, {"role": "model", "parts": [` + c.sent + `]}, {"role": "user", "parts": [` + c.results + `]}]}`},
-			}})
+			ev := evidence.FromExample(r, specs.Example{Provider: "gemini", Model: "gemini-3-flash-preview",
+				Exchanges: []specs.ExampleExchange{
+					{Request: prompt + "]}", Reply: `{"candidates": [{"content": {"role": "model", "parts": [` +
+						signedA +
+						", " + bareB +
+						`]}, "finishReason": "STOP", "index": 0}], "modelVersion": "gemini-3-flash-preview", "responseId": "r1"}`},
+					{Request: prompt + `, {"role": "model", "parts": [` + c.sent + `]}, {"role": "user", "parts": [` +
+						c.results + `]}]}`},
+				}})
 			findings := find(t, "SIG-016/same-part").Run(check.Decode(&ev)).Findings
 			if len(findings) == 0 && c.message == "" {
 				return
 			}
-			if len(findings) != 1 || c.message == "" || !strings.Contains(findings[0].Message, c.message) || findings[0].Consequence != c.want {
+			if len(findings) != 1 || c.message == "" || !strings.Contains(findings[0].Message, c.message) ||
+				findings[0].Consequence != c.want {
 				t.Errorf("got %+v, want one that %q, %q", findings, c.message, c.want)
 			}
 		})

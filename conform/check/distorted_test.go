@@ -36,7 +36,8 @@ func TestDistorted(t *testing.T) {
 				t.Fatal("nothing found")
 			}
 			f := res.Findings[0]
-			if at := []string{strconv.Itoa(int(f.Exchange)), f.Path, f.Rule}; !slices.Equal(at, place) || !strings.Contains(f.Message, d.text) {
+			if at := []string{strconv.Itoa(int(f.Exchange)), f.Path, f.Rule}; !slices.Equal(at, place) ||
+				!strings.Contains(f.Message, d.text) {
 				t.Errorf("%q %s,\nwant %q %s", at, f.Message, place, d.text)
 			}
 			if f.Fix == "" {
@@ -45,7 +46,8 @@ func TestDistorted(t *testing.T) {
 		})
 	}
 	for _, c := range check.All() {
-		if area := c.ID[:3]; slices.Contains([]string{"MED", "CMP", "NSP", "SRV", "BET", "REC"}, area) && !tried[c.ID] && !isJudgedByWire(c.ID) {
+		if area := c.ID[:3]; slices.Contains([]string{"MED", "CMP", "NSP", "SRV", "BET", "REC"}, area) &&
+			!tried[c.ID] && !isJudgedByWire(c.ID) {
 			t.Errorf("%s: no breach in the table", c.ID)
 		}
 	}

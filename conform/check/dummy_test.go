@@ -10,7 +10,8 @@ import (
 // no MUST; in place of a signature that was issued it still deserves a warning.
 func TestStandIn(t *testing.T) {
 	ev := samples(t)["gemini-loop"]
-	edit(t, &ev, breach{at: "2>", old: "EjQKMgERTTIKbbbbbbbbbbbbbbbbbbbbbbbbc3ludA==", new: "skip_thought_signature_validator"})
+	edit(t, &ev, breach{at: "2>", old: "EjQKMgERTTIKbbbbbbbbbbbbbbbbbbbbbbbbc3ludA==",
+		new: "skip_thought_signature_validator"})
 	warned := false
 	for _, res := range report.Judge(catalogue(t), &ev) {
 		if res.Area() == "RES" { // one edited request is not an append-only history

@@ -39,7 +39,8 @@ func formRefused(s *Trace, r *report) {
 		if x.refusal.Rule != "" {
 			rule = "; rule " + x.refusal.Rule
 		}
-		r.addBare(x, placeOfRefusal(x), x.refusal.Rule, "%s refused the request for its form (%d): %s%s", x.serverName(), x.Response.Status, words, rule).
+		r.addBare(x, placeOfRefusal(x), x.refusal.Rule, "%s refused the request for its form (%d): %s%s",
+			x.serverName(), x.Response.Status, words, rule).
 			Form = words // other words are another cause
 	}
 }
@@ -73,11 +74,14 @@ func sameBytesAgain(s *Trace, r *report) {
 	s.eachAfterRefusal(func(refused, later *exchange) {
 		r.addObserved(1)
 		asked := refused.Response.Header.Get("X-Should-Retry") == "true"
-		if asked || reported[later] || later.wasAccepted() || !isRepetition(refused, later) || !hasSameBetas(refused, later) {
+		if asked || reported[later] || later.wasAccepted() || !isRepetition(refused, later) ||
+			!hasSameBetas(refused, later) {
 			return
 		}
 		reported[later] = true
-		r.addBare(later, placeOfRefusal(refused), refused.refusal.Rule, "the request is, byte for byte, the one of exchange %d that was refused for its form: %s", refused.Index, refused.refusal.Words)
+		r.addBare(later, placeOfRefusal(refused), refused.refusal.Rule,
+			"the request is, byte for byte, the one of exchange %d that was refused for its form: %s", refused.Index,
+			refused.refusal.Words)
 	})
 }
 
@@ -110,10 +114,12 @@ func sameWordsAgain(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		again := later.reply.End == wire.Refused && later.refusal.Words == refused.refusal.Words && later.refusal.Words != ""
+		again := later.reply.End == wire.Refused && later.refusal.Words == refused.refusal.Words &&
+			later.refusal.Words != ""
 		if again && !reported[later] {
 			reported[later] = true
-			r.addBare(later, placeOfRefusal(later), later.refusal.Rule, "the conversation of exchange %d goes on with what was refused there, and is refused in the same words: %s", refused.Index, later.refusal.Words)
+			r.addBare(later, placeOfRefusal(later), later.refusal.Rule,
+				"the conversation of exchange %d goes on with what was refused there, and is refused in the same words: %s", refused.Index, later.refusal.Words)
 		}
 	})
 }
@@ -131,7 +137,8 @@ var isInMessages = regexp.MustCompile(`^(messages|input|contents)\b`)
 
 // settingRules are those about settings whose refusals name no member of the request: what a
 // model takes of thinking, effort and sampling, and how tools may be chosen.
-var settingRules = []string{"A-23", "A-25", "A-26", "A-27", "A-28", "A-29", "A-30", "A-31", "A-32", "A-33", "G-23", "G-24", "G-25", "G-27", "G-28", "G-33", "G-34"}
+var settingRules = []string{"A-23", "A-25", "A-26", "A-27", "A-28", "A-29", "A-30", "A-31", "A-32", "A-33", "G-23",
+	"G-24", "G-25", "G-27", "G-28", "G-33", "G-34"}
 
 // continuesRequest reports whether later holds the messages of x, of which an agent may
 // take back the last if it is not the only one, and asks the same model.
@@ -187,7 +194,9 @@ func refusedMediaLeftOut(s *Trace, r *report) {
 		for _, m := range later.req.Media {
 			if m.Data == named.Data && !reported[later] && !later.wasAccepted() {
 				reported[later] = true
-				r.addBare(later, m.Place, refused.refusal.Rule, "the %s that exchange %d was refused for at %s is sent again: %s", m.Kind, refused.Index, named.Place.Path, refused.refusal.Words)
+				r.addBare(later, m.Place, refused.refusal.Rule,
+					"the %s that exchange %d was refused for at %s is sent again: %s", m.Kind, refused.Index,
+					named.Place.Path, refused.refusal.Words)
 			}
 		}
 	})
@@ -196,7 +205,10 @@ func refusedMediaLeftOut(s *Trace, r *report) {
 // refusedMedium returns the medium that the words of a refusal point to, nil for none.
 func (x *exchange) refusedMedium() *wire.Medium {
 	media, path := x.req.Media, placeOfRefusal(x).Path
-	i := slices.IndexFunc(media, func(m wire.Medium) bool { return path != "" && strings.HasPrefix(path, m.Place.Path) })
+	i := slices.IndexFunc(media, func(m wire.Medium) bool {
+		return path != "" &&
+			strings.HasPrefix(path, m.Place.Path)
+	})
 	if i < 0 && len(media) == 1 && mentionsMedia.MatchString(strings.ToLower(x.refusal.Words)) {
 		i = 0
 	}
@@ -236,13 +248,15 @@ func declinedTurnLeft(s *Trace, r *report) {
 			continue
 		}
 		for _, later := range s.x[x.n+1:] {
-			if later.asksForAnswer() && later.Provider == x.Provider && later.Process == x.Process && !later.kind.isSide() {
+			if later.asksForAnswer() && later.Provider == x.Provider && later.Process == x.Process &&
+				!later.kind.isSide() {
 				r.addObserved(1)
 				break
 			}
 		}
 		for _, l := range x.sentBack {
-			r.addFinding(l.to, l.sent(l.items[0]).Place, "R31", "the reply of exchange %d ended with refusal, and its turn is still in the conversation: the next one is declined for the same reason", x.Index)
+			r.addFinding(l.to, l.sent(l.items[0]).Place, "R31",
+				"the reply of exchange %d ended with refusal, and its turn is still in the conversation: the next one is declined for the same reason", x.Index)
 			break
 		}
 	}
@@ -253,7 +267,8 @@ func declinedNotRepeated(s *Trace, r *report) {
 	s.eachReaction((*exchange).wasDeclined, func(x, later *exchange, isRepeated bool) {
 		r.addObserved(1)
 		if isRepeated {
-			r.addFinding(later, placeOfRefusal(later), "R31", "the request is, byte for byte, the one of exchange %d that was declined (%s)", x.Index, x.reply.Stop)
+			r.addFinding(later, placeOfRefusal(later), "R31",
+				"the request is, byte for byte, the one of exchange %d that was declined (%s)", x.Index, x.reply.Stop)
 		}
 	})
 }

@@ -128,7 +128,8 @@ func (x *exchange) atOtherHost() bool {
 // of the provider take other members.
 func (x *exchange) isPublicAPI() bool {
 	u, err := url.Parse(x.Request.URL)
-	return x.Provenance == evidence.ProvenanceSimulator || err == nil && strings.HasSuffix("."+strings.ToLower(u.Hostname()), "."+x.wire.Host)
+	return x.Provenance == evidence.ProvenanceSimulator ||
+		err == nil && strings.HasSuffix("."+strings.ToLower(u.Hostname()), "."+x.wire.Host)
 }
 
 // isProvidersModel reports whether the name is of the provider's own family: an address may be that of a
@@ -170,7 +171,8 @@ func (x *exchange) forcedTool() string {
 func (x *exchange) offersOtherTools() bool {
 	return x.req.Doc.Get("mcp_servers") != nil || x.req.Doc.Get("prompt") != nil ||
 		slices.ContainsFunc(x.req.Items, func(it wire.Item) bool {
-			return it.Type == "additional_tools" || it.Type == "tool_search_output" || it.Type == "tool_addition" || it.Type == "mcp_list_tools"
+			return it.Type == "additional_tools" || it.Type == "tool_search_output" || it.Type == "tool_addition" ||
+				it.Type == "mcp_list_tools"
 		})
 }
 
@@ -202,8 +204,9 @@ func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, arg
 // addBare is addFinding for messages that quote the provider themselves or about
 // which the provider says nothing.
 func (r *report) addBare(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
-	f := Finding{Check: r.check, Exchange: decide.Ordinal(x.Index), Event: decide.Ordinal(at.Event), Offset: decide.Ordinal(at.Off),
-		Path: at.Path, Rule: rule, Message: fmt.Sprintf(format, args...), Form: format}
+	f := Finding{Check: r.check, Exchange: decide.Ordinal(x.Index), Event: decide.Ordinal(at.Event),
+		Offset: decide.Ordinal(at.Off),
+		Path:   at.Path, Rule: rule, Message: fmt.Sprintf(format, args...), Form: format}
 	for _, arg := range args {
 		if d, ok := arg.(difference); ok {
 			f.Compare = &d.Comparison
@@ -245,7 +248,8 @@ func (l *link) compareBlocks(f *Finding, lost int) *Finding {
 		same++
 	}
 	c := compareIn(f, strings.Join(was, ", "), strings.Join(is, ", "), outlineContext).Compare
-	block := len(strings.Join(append(slices.Clip(was[:same]), ""), ", ")) // the mark stands under the block, not in its name
+	block := len(strings.Join(append(slices.Clip(was[:same]), ""),
+		", ")) // the mark stands under the block, not in its name
 	c.Mark, c.Differs = max(0, c.Mark-c.Differs+block), block
 	return f
 }
@@ -273,7 +277,8 @@ func outlineOf(items []wire.Item, ordinals []int) (blocks []string) {
 }
 
 func emissionAt(x *exchange, at wire.Place) *decide.Place {
-	return &decide.Place{Exchange: decide.Ordinal(x.Index), Event: decide.Ordinal(at.Event), Offset: decide.Ordinal(at.Off)}
+	return &decide.Place{Exchange: decide.Ordinal(x.Index), Event: decide.Ordinal(at.Event),
+		Offset: decide.Ordinal(at.Off)}
 }
 
 func emittedAt(x *exchange, at wire.Place) string {
@@ -287,7 +292,8 @@ func emittedAt(x *exchange, at wire.Place) string {
 func describeDifference(was, is string) difference {
 	sentence := fmt.Sprintf("differs from byte %d on: was %d bytes %s, is %d bytes %s",
 		decide.FirstDifference(was, is), len(was), rules.Mask(was), len(is), rules.Mask(is))
-	return difference{sentence: sentence + describeEdit(was, is), Comparison: decide.Compare(was, is, min(tokenContext, len(was)/8))}
+	return difference{sentence: sentence + describeEdit(was, is),
+		Comparison: decide.Compare(was, is, min(tokenContext, len(was)/8))}
 }
 
 // describeTextDifference is describeDifference for text that may be read: it

@@ -105,7 +105,8 @@ func (c *classifier) kindOf(x *exchange) Kind {
 		return sideKind(x)
 	}
 	c.unlinkSide(x)
-	if from := c.windowIn(x); from != nil && c.holds(summaryStartsOver) && (x.previous == nil || !startsWithMessages(x, x.previous, 1)) {
+	if from := c.windowIn(x); from != nil && c.holds(summaryStartsOver) &&
+		(x.previous == nil || !startsWithMessages(x, x.previous, 1)) {
 		x.previous = cmp.Or(x.previous, from.previous)
 		return Compacted
 	}
@@ -184,13 +185,17 @@ func (x *exchange) keepsTail(then *exchange) bool {
 	for from < len(was) && from < len(is) && elementDifference(x.Provider, was[from], is[from]) == nil {
 		from++
 	}
-	if !isWhole || !isKnown || x.bindsPrefix() || from == len(is) || is[from].item.What != wire.Text || !mentionsSummary(is[from].item.Text) {
+	if !isWhole || !isKnown || x.bindsPrefix() || from == len(is) || is[from].item.What != wire.Text ||
+		!mentionsSummary(is[from].item.Text) {
 		return false
 	}
 	for tail := from + 2; tail <= len(was); tail++ {
 		for at := from + 1; at <= from+2 && at < len(is); at++ {
 			kept := is[at:]
-			isSame := func(k int) bool { return k < len(kept) && elementDifference(x.Provider, was[tail+k], kept[k]) == nil }
+			isSame := func(k int) bool {
+				return k < len(kept) &&
+					elementDifference(x.Provider, was[tail+k], kept[k]) == nil
+			}
 			k := 0
 			for tail+k < len(was) && isSame(k) {
 				k++
@@ -232,7 +237,8 @@ func (c *classifier) isDeclaredSide(x *exchange) bool {
 			texts = append(texts, it.Text)
 		}
 	}
-	return slices.ContainsFunc(c.side, func(pattern *regexp.Regexp) bool { return slices.ContainsFunc(texts, pattern.MatchString) })
+	return slices.ContainsFunc(c.side,
+		func(pattern *regexp.Regexp) bool { return slices.ContainsFunc(texts, pattern.MatchString) })
 }
 
 // lastPrompt is the last text that is not the model's, "" for none.
@@ -283,15 +289,18 @@ func (c *classifier) conversationBeside(x *exchange) *exchange {
 func isBeside(x, before *exchange) bool {
 	// A summary may be asked for with the tools, where the conversation starts over with it.
 	isSummary := x.asksForSummary && len(x.followers) > 0 && !sameSystem(before.req.System, x.req.System)
-	if hasTools(x) && !isSummary || slices.ContainsFunc(x.followers, func(f *exchange) bool { return isAncestor(x, f) && f.holdsPrompt(x) }) {
+	if hasTools(x) && !isSummary ||
+		slices.ContainsFunc(x.followers, func(f *exchange) bool { return isAncestor(x, f) && f.holdsPrompt(x) }) {
 		return false
 	}
 	otherModel := specs.ParseModel(x.modelAsked()).Bare != specs.ParseModel(before.modelAsked()).Bare
-	goesOn := slices.ContainsFunc(before.followers, func(f *exchange) bool { return f != x && f.n > x.n && !isAncestor(x, f) })
+	goesOn := slices.ContainsFunc(before.followers,
+		func(f *exchange) bool { return f != x && f.n > x.n && !isAncestor(x, f) })
 	isAside := asksAside.MatchString(lastPrompt(x))
 	switch {
 	case sameSystem(before.req.System, x.req.System):
-		return x.previous != nil && hasTools(before) && (otherModel && goesOn || isAside && (otherModel || goesOn || x.asksForSummary))
+		return x.previous != nil && hasTools(before) &&
+			(otherModel && goesOn || isAside && (otherModel || goesOn || x.asksForSummary))
 	case !hasTools(before):
 		return otherModel
 	case x.previous == nil:

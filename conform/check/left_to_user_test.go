@@ -36,7 +36,8 @@ func TestRefusedSettingComesAgain(t *testing.T) {
 	} {
 		said := strings.Replace(errorShapes["anthropic"], "WORDS", words, 1)
 		for process, want := range isFound {
-			tr := resumedAt(2-process, asked(0, "anthropic", prompt, 400, said), asked(1, "anthropic", longer, 400, said))
+			tr := resumedAt(2-process, asked(0, "anthropic", prompt, 400, said),
+				asked(1, "anthropic", longer, 400, said))
 			if res := find(t, "ERR-002/same-words").Run(tr); (len(res.Findings) > 0) != want {
 				t.Errorf("%s: in process %d: %+v", words, process, res)
 			}
@@ -56,13 +57,15 @@ func TestTriedWithoutABeta(t *testing.T) {
 		{"a,b", prompt, [2]int{1, 0}},
 		{"a", prompt, [2]int{0, 0}},
 		{"a,b", strings.Replace(prompt, `"system":"Be brief.",`, "", 1), [2]int{0, 0}},
-		{"a", strings.Replace(prompt, `"Hi"}`, `"Hi"},{"role":"assistant","content":"Hm."},{"role":"user","content":"Again."}`, 1), [2]int{0, 1}},
+		{"a", strings.Replace(prompt, `"Hi"}`,
+			`"Hi"},{"role":"assistant","content":"Hm."},{"role":"user","content":"Again."}`, 1), [2]int{0, 1}},
 	} {
 		first, again := asked(0, "anthropic", prompt, 400, said), asked(1, "anthropic", c.body, 400, said)
 		first.Request.Header.Set("Anthropic-Beta", "a,b")
 		again.Request.Header.Set("Anthropic-Beta", c.betas)
 		tr := resumedAt(2, first, again)
-		got := [2]int{len(find(t, "ERR-002/same-bytes").Run(tr).Findings), len(find(t, "ERR-002/same-words").Run(tr).Findings)}
+		got := [2]int{len(find(t, "ERR-002/same-bytes").Run(tr).Findings),
+			len(find(t, "ERR-002/same-words").Run(tr).Findings)}
 		if got != c.want {
 			t.Errorf("%s %s: found %v, want %v", c.betas, c.body, got, c.want)
 		}
@@ -75,8 +78,11 @@ func TestCutReplyMayGo(t *testing.T) {
 	prompt := `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Tell me of herons."}MORE]}`
 	for stop, want := range map[string]int{"max_tokens": 0, "end_turn": 1} {
 		tr := resumedAt(1,
-			asked(0, "anthropic", strings.Replace(prompt, "MORE", "", 1), 200, `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"A heron stands in"}],"stop_reason":"`+stop+`"}`),
-			asked(1, "anthropic", strings.Replace(prompt, "MORE", `,{"role":"user","content":"And of egrets."}`, 1), 200, `{"id":"msg_2","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn"}`))
+			asked(0, "anthropic", strings.Replace(prompt, "MORE", "", 1), 200,
+				`{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"A heron stands in"}],"stop_reason":"`+stop+`"}`),
+			asked(1, "anthropic", strings.Replace(prompt, "MORE", `,{"role":"user","content":"And of egrets."}`, 1),
+				200,
+				`{"id":"msg_2","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn"}`))
 		if res := find(t, "RES-004/last-reply").Run(tr); len(res.Findings) != want {
 			t.Errorf("%s: %+v", stop, res)
 		}
@@ -94,7 +100,8 @@ func TestBrokenReplyMayGo(t *testing.T) {
 		return `{"id":"resp_1","object":"response",` + rest + `,"output":[` + output + `]}`
 	}
 	claude := func(content, stop string) string {
-		return `{"id":"msg_1","type":"message","role":"assistant","content":[` + content + `],"stop_reason":"` + stop + `"}`
+		return `{"id":"msg_1","type":"message","role":"assistant","content":[` + content + `],"stop_reason":"` +
+			stop + `"}`
 	}
 	said := func(part string) string {
 		return `{"id":"msg_1","type":"message","role":"assistant","content":[` + part + `]}`
@@ -105,7 +112,8 @@ func TestBrokenReplyMayGo(t *testing.T) {
 		"openai":    `{"model":"gpt-5.5","store":false,"input":[{"role":"user","content":"Look."}MORE]}`,
 		"gemini":    `{"contents":[{"role":"user","parts":[{"text":"Look."}]}MORE]}`,
 	}
-	more := map[string]string{"anthropic": `,{"role":"user","content":"Go on."}`, "openai": `,{"role":"user","content":"Go on."}`,
+	more := map[string]string{"anthropic": `,{"role":"user","content":"Go on."}`,
+		"openai": `,{"role":"user","content":"Go on."}`,
 		"gemini": `,{"role":"user","parts":[{"text":"Go on."}]}`}
 	for _, c := range []struct {
 		provider, reply string
@@ -122,12 +130,17 @@ func TestBrokenReplyMayGo(t *testing.T) {
 		{"gemini", gemini(words, "MAX_TOKENS"), 1},
 		{"gemini", gemini(`{"parts":[{"text":"","thoughtSignature":"c2ln"}]}`, "STOP"), 1},
 		{"openai", openAI(said(`{"type":"refusal","refusal":"No."}`), `"status":"completed"`), 0},
-		{"openai", openAI(said(`{"type":"output_text","text":"I"}`), `"status":"incomplete","incomplete_details":{"reason":"content_filter"}`), 0},
-		{"openai", openAI(said(`{"type":"output_text","text":"I"}`), `"status":"failed","error":{"code":"server_error","message":"no"}`), 0},
+		{"openai", openAI(said(`{"type":"output_text","text":"I"}`),
+			`"status":"incomplete","incomplete_details":{"reason":"content_filter"}`), 0},
+		{"openai", openAI(said(`{"type":"output_text","text":"I"}`),
+			`"status":"failed","error":{"code":"server_error","message":"no"}`), 0},
 		{"openai", openAI(reasoning, `"status":"completed"`), 0},
-		{"openai", openAI(said(`{"type":"output_text","text":"I"}`), `"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`), 1},
-		{"openai", openAI(`{"type":"function_call","id":"fc_1","call_id":"c1","name":"ls","arguments":"{\"pa"}`, `"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`), 0},
-		{"openai", openAI(`{"type":"function_call","id":"fc_1","call_id":"c1","name":"ls","arguments":"{}"}`, `"status":"completed"`), 1},
+		{"openai", openAI(said(`{"type":"output_text","text":"I"}`),
+			`"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`), 1},
+		{"openai", openAI(`{"type":"function_call","id":"fc_1","call_id":"c1","name":"ls","arguments":"{\"pa"}`,
+			`"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`), 0},
+		{"openai", openAI(`{"type":"function_call","id":"fc_1","call_id":"c1","name":"ls","arguments":"{}"}`,
+			`"status":"completed"`), 1},
 		{"openai", openAI(said(`{"type":"output_text","text":"I"}`), `"status":"completed"`), 1},
 		{"anthropic", claude(`{"type":"text","text":"I"}`, "refusal"), 0},
 		{"anthropic", claude(`{"type":"thinking","thinking":"Hm.","signature":"c2ln"}`, "end_turn"), 0},
@@ -135,7 +148,8 @@ func TestBrokenReplyMayGo(t *testing.T) {
 		{"anthropic", claude(`{"type":"text","text":"I"}`, "end_turn"), 1},
 	} {
 		request := func(more string) string { return strings.Replace(next[c.provider], "MORE", more, 1) }
-		tr := recording(asked(0, c.provider, request(""), 200, c.reply), asked(1, c.provider, request(more[c.provider]), 200, ""))
+		tr := recording(asked(0, c.provider, request(""), 200, c.reply),
+			asked(1, c.provider, request(more[c.provider]), 200, ""))
 		if res := find(t, "RES-004/last-reply").Run(tr); len(res.Findings) != c.want {
 			t.Errorf("%s: %+v", c.reply, res.Findings)
 		}
@@ -149,7 +163,8 @@ func TestBrokenCallMayGo(t *testing.T) {
 		const prompt = `{"role":"user","parts":[{"text":"Look around."}]}`
 		reply := `{"candidates":[{"content":{"parts":[{"text":"I will look."},{"functionCall":{"name":"ls","args":{}}}]},"finishReason":"` + stop + `"}]}`
 		tr := recording(asked(0, "gemini", `{"contents":[`+prompt+`]}`, 200, reply),
-			asked(1, "gemini", `{"contents":[`+prompt+`,{"role":"model","parts":[{"text":"I will look."}]},`+prompt+`]}`, 200, ""))
+			asked(1, "gemini", `{"contents":[`+prompt+`,{"role":"model","parts":[{"text":"I will look."}]},`+prompt+
+				`]}`, 200, ""))
 		if res := find(t, "ORD-009/calls-kept").Run(tr); len(res.Findings) != want {
 			t.Errorf("%s: %+v", stop, res.Findings)
 		}
@@ -164,10 +179,12 @@ func TestStandInIsTheClients(t *testing.T) {
 	text := func(words string) string { return `{"type":"text","text":"` + words + `"}` }
 	request := func(content, more string) string {
 		return `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Look."},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"look","input":{}}]},` +
-			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":[` + content + `]}]}` + more + `]}`
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":[` + content + `]}]}` +
+			more + `]}`
 	}
 	reply := func(content, stop string) string {
-		return `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[` + content + `],"stop_reason":"` + stop + `"}`
+		return `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[` + content +
+			`],"stop_reason":"` + stop + `"}`
 	}
 	refused := strings.Replace(errorShapes["anthropic"], "WORDS", "Could not process image", 1)
 	for _, c := range []struct {
@@ -180,10 +197,14 @@ func TestStandInIsTheClients(t *testing.T) {
 		{text("a red square"), 529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, ""},
 	} {
 		tr := resumedAt(3,
-			asked(0, "anthropic", `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Look."}]}`, 200, reply(`{"type":"tool_use","id":"toolu_1","name":"look","input":{}}`, "tool_use")),
+			asked(0, "anthropic",
+				`{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Look."}]}`, 200,
+				reply(`{"type":"tool_use","id":"toolu_1","name":"look","input":{}}`, "tool_use")),
 			asked(1, "anthropic", request(c.first, ""), c.status, c.reply),
 			asked(2, "anthropic", request(text("(removed)"), ""), 200, reply(text("It cannot be seen."), "end_turn")),
-			asked(3, "anthropic", request(text("(an image was here)"), `,{"role":"assistant","content":[`+text("It cannot be seen.")+`]},{"role":"user","content":"Name a bird."}`), 200, reply(text("A heron."), "end_turn")))
+			asked(3, "anthropic", request(text("(an image was here)"), `,{"role":"assistant","content":[`+
+				text("It cannot be seen.")+`]},{"role":"user","content":"Name a bird."}`), 200,
+				reply(text("A heron."), "end_turn")))
 		res := find(t, "RES-001/prefix").Run(tr)
 		if len(res.Findings) != 1 || res.Findings[0].Consequence != c.want {
 			t.Errorf("%d: %+v", c.status, res)
@@ -207,8 +228,10 @@ func TestWordsOfAMissingTool(t *testing.T) {
 		"":                                    1,
 	} {
 		tr := recording(
-			asked(0, "openai", request(""), 200, `{"id":"resp_1","object":"response","status":"completed","output":[`+call+`]}`),
-			asked(1, "openai", request(`,`+call+`,{"type":"function_call_output","call_id":"call_1","output":"`+words+`"}`), 200, `{"id":"resp_2","object":"response","status":"completed","output":[]}`))
+			asked(0, "openai", request(""), 200,
+				`{"id":"resp_1","object":"response","status":"completed","output":[`+call+`]}`),
+			asked(1, "openai", request(`,`+call+`,{"type":"function_call_output","call_id":"call_1","output":"`+words+
+				`"}`), 200, `{"id":"resp_2","object":"response","status":"completed","output":[]}`))
 		if res := find(t, "TOOL-001/unknown-tool").Run(tr); len(res.Findings) != want || res.Observed != 1 {
 			t.Errorf("%q: %+v", words, res)
 		}
@@ -216,8 +239,10 @@ func TestWordsOfAMissingTool(t *testing.T) {
 	const asks = `{"contents":[{"role":"user","parts":[{"text":"Look."}]}MORE],"tools":[{"functionDeclarations":[{"name":"echo"}]}]}`
 	for member, want := range map[string]int{"error": 0, "output": 1} {
 		tr := recording(
-			asked(0, "gemini", strings.Replace(asks, "MORE", "", 1), 200, `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"look_up","args":{}},"thoughtSignature":"c2ln"}]},"finishReason":"STOP"}]}`),
-			asked(1, "gemini", strings.Replace(asks, "MORE", `,{"role":"model","parts":[{"functionCall":{"name":"look_up","args":{}},"thoughtSignature":"c2ln"}]},{"role":"user","parts":[{"functionResponse":{"name":"look_up","response":{"`+member+`":"try echo"}}}]}`, 1), 200, `{"candidates":[{"content":{"role":"model","parts":[{"text":"No."}]},"finishReason":"STOP"}]}`))
+			asked(0, "gemini", strings.Replace(asks, "MORE", "", 1), 200,
+				`{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"look_up","args":{}},"thoughtSignature":"c2ln"}]},"finishReason":"STOP"}]}`),
+			asked(1, "gemini", strings.Replace(asks, "MORE",
+				`,{"role":"model","parts":[{"functionCall":{"name":"look_up","args":{}},"thoughtSignature":"c2ln"}]},{"role":"user","parts":[{"functionResponse":{"name":"look_up","response":{"`+member+`":"try echo"}}}]}`, 1), 200, `{"candidates":[{"content":{"role":"model","parts":[{"text":"No."}]},"finishReason":"STOP"}]}`))
 		if res := find(t, "TOOL-001/unknown-tool").Run(tr); len(res.Findings) != want || res.Observed != 1 {
 			t.Errorf("gemini, %s: %+v", member, res)
 		}
@@ -233,11 +258,14 @@ func TestMissingToolEndsNoRun(t *testing.T) {
 	}
 	for tool, want := range map[string]int{"read_file": 1, "ls": 0} {
 		for exit, fails := range map[int]bool{0: false, 1: true, 130: false, -1: false} {
-			ev := evidence.FromExample(r, altered(t, r.Examples.Failing, []string{`"name":"read_file"`, `"name":"` + tool + `"`}))
-			ev.Exchanges[0].Process, ev.Exchanges, ev.Process = 0, ev.Exchanges[:1], []evidence.Process{{ExitCode: exit}}
+			ev := evidence.FromExample(r, altered(t, r.Examples.Failing,
+				[]string{`"name":"read_file"`, `"name":"` + tool + `"`}))
+			ev.Exchanges[0].Process, ev.Exchanges, ev.Process = 0, ev.Exchanges[:1],
+				[]evidence.Process{{ExitCode: exit}}
 			found := find(t, "TOOL-001/unknown-tool").Run(check.Decode(&ev)).Findings
 			if fails && want == 1 {
-				if len(found) != 1 || found[0].Consequence != specs.Degraded || !strings.Contains(found[0].Message, `process 0 exited 1 after the model called "ls"`) {
+				if len(found) != 1 || found[0].Consequence != specs.Degraded ||
+					!strings.Contains(found[0].Message, `process 0 exited 1 after the model called "ls"`) {
 					t.Errorf("%s, exit %d: %+v", tool, exit, found)
 				}
 			} else if len(found) > 0 {
@@ -249,12 +277,17 @@ func TestMissingToolEndsNoRun(t *testing.T) {
 
 // TestThinkingSentTwice: the provider's words about ids of calls are quoted for calls alone.
 func TestThinkingSentTwice(t *testing.T) {
-	const thought, call = `{"type":"thinking","thinking":"Birds.","signature":"c2lnbmF0dXJlLW9mLWEtdGhvdWdodA=="}`, `{"type":"tool_use","id":"toolu_1","name":"look","input":{}}`
+	const thought, call = `{"type":"thinking","thinking":"Birds.","signature":"c2lnbmF0dXJlLW9mLWEtdGhvdWdodA=="}`,
+		`{"type":"tool_use","id":"toolu_1","name":"look","input":{}}`
 	for block, rule := range map[string]string{thought: "", call: "A-18"} {
 		next := `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Look."},{"role":"assistant","content":[` + thought + `,` + call + `,` + block + `]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"a heron"}]}]}`
 		tr := recording(
-			asked(0, "anthropic", `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Look."}]}`, 200, `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[`+thought+`,`+call+`],"stop_reason":"tool_use"}`),
-			asked(1, "anthropic", next, 200, `{"id":"msg_2","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"A heron."}],"stop_reason":"end_turn"}`))
+			asked(0, "anthropic",
+				`{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Look."}]}`, 200,
+				`{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[`+thought+`,`+
+					call+`],"stop_reason":"tool_use"}`),
+			asked(1, "anthropic", next, 200,
+				`{"id":"msg_2","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"A heron."}],"stop_reason":"end_turn"}`))
 		res := find(t, "ORD-010/sent-once").Run(tr)
 		if len(res.Findings) != 1 || res.Findings[0].Rule != rule {
 			t.Errorf("%s: %+v", block, res)
@@ -271,7 +304,8 @@ func TestOpenCallsMayGo(t *testing.T) {
 		result = `{"role":"tool","tool_call_id":"call_1","content":"12 files"}`
 	)
 	body := func(messages ...string) string {
-		return `{"model":"m","messages":[{"role":"user","content":"Look."},` + strings.Join(messages, ",") + `{"role":"user","content":"Stop."}]}`
+		return `{"model":"m","messages":[{"role":"user","content":"Look."},` + strings.Join(messages, ",") +
+			`{"role":"user","content":"Stop."}]}`
 	}
 	reply := func(message, stop string) string {
 		return `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"` + stop + `","message":` + message + `}]}`

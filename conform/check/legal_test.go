@@ -45,7 +45,8 @@ func TestMalformedCallsRun(t *testing.T) {
 		ask := `{"model":"gpt-5.2","input":[{"role":"user","content":"hi"}]}`
 		reply := `{"id":"resp_1","status":"completed","output":[{"id":"fc_1","type":"function_call","status":"completed","call_id":"c1","name":"ls","arguments":"{\"path\": "}]}`
 		next := `{"model":"gpt-5.2","input":[{"role":"user","content":"hi"},{"id":"fc_1","type":"function_call","call_id":"c1","name":"ls","arguments":"{\"path\": "},{"type":"function_call_output","call_id":"c1","output":"` + output + `"}]}`
-		tr := recording(asked(0, "openai", ask, 200, reply), asked(1, "openai", next, 200, `{"status":"completed","output":[]}`))
+		tr := recording(asked(0, "openai", ask, 200, reply),
+			asked(1, "openai", next, 200, `{"status":"completed","output":[]}`))
 		if res := find(t, "STR-009/not-executed").Run(tr); res.Observed != 1 || (len(res.Findings) > 0) != found {
 			t.Errorf("%s: %+v", output, res)
 		}
@@ -68,9 +69,11 @@ func TestMalformedCallIsReplaced(t *testing.T) {
 	for _, c := range []struct {
 		name, output string
 		found        bool
-	}{{"invalid", "The arguments provided to the tool are invalid", false}, {"invalid", "12 files", true}, {"ls", "The arguments are invalid", true}} {
+	}{{"invalid", "The arguments provided to the tool are invalid", false}, {"invalid", "12 files", true},
+		{"ls", "The arguments are invalid", true}} {
 		next := `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"` + c.name + `","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"` + c.output + `"}]}]}`
-		tr := recording(asked(0, "anthropic", minimal["anthropic"], 200, reply), asked(1, "anthropic", next, 200, reply))
+		tr := recording(asked(0, "anthropic", minimal["anthropic"], 200, reply),
+			asked(1, "anthropic", next, 200, reply))
 		if res := find(t, "STR-009/not-executed").Run(tr); res.Observed != 1 || (len(res.Findings) > 0) != c.found {
 			t.Errorf("%+v: %+v", c, res)
 		}
@@ -99,7 +102,8 @@ func TestStoredReasoning(t *testing.T) {
 func TestThinkingSwitchedOn(t *testing.T) {
 	const reply = `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-5","stop_reason":"tool_use","content":[{"type":"tool_use","id":"toolu_1","name":"ls","input":{}}]}`
 	request := func(thinking, more string) string {
-		return `{"model":"claude-opus-4-5","max_tokens":9000,` + thinking + `"messages":[{"role":"user","content":"hi"}` + more + `]}`
+		return `{"model":"claude-opus-4-5","max_tokens":9000,` + thinking +
+			`"messages":[{"role":"user","content":"hi"}` + more + `]}`
 	}
 	const on = `"thinking":{"type":"enabled","budget_tokens":2048},`
 	const results = `,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"ls","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"a"}]}`
@@ -107,7 +111,8 @@ func TestThinkingSwitchedOn(t *testing.T) {
 		before, now string
 		found       int
 	}{{"", on, 1}, {"", "", 0}, {on, on, 0}, {on, "", 0}} {
-		tr := recording(asked(0, "anthropic", request(c.before, ""), 200, reply), asked(1, "anthropic", request(c.now, results), 0, ""))
+		tr := recording(asked(0, "anthropic", request(c.before, ""), 200, reply),
+			asked(1, "anthropic", request(c.now, results), 0, ""))
 		if res := find(t, "SIG-004/leads").Run(tr); len(res.Findings) != c.found {
 			t.Errorf("%q, then %q: %+v", c.before, c.now, res.Findings)
 		}
@@ -123,7 +128,8 @@ func TestRefusedAllTheSame(t *testing.T) {
 		"Item 'rs_1' of type 'reasoning' was provided without its required following item.": specs.Refused,
 		"Unknown parameter: 'no'.": specs.Degraded,
 	} {
-		res := find(t, "SIG-009/followed").Run(recording(asked(0, "openai", body, 400, `{"error":{"message":"`+words+`","type":"invalid_request_error"}}`)))
+		res := find(t, "SIG-009/followed").Run(recording(asked(0, "openai", body, 400,
+			`{"error":{"message":"`+words+`","type":"invalid_request_error"}}`)))
 		if len(res.Findings) != 1 || res.Findings[0].Consequence != want {
 			t.Errorf("%s: %+v", words, res.Findings)
 		}
@@ -143,16 +149,24 @@ func TestReasoningAskedFor(t *testing.T) {
 		tokens                      int
 		words                       string // of the finding, "" for none
 	}{
-		{"neither asked for nor stored", `"store":false`, call, history, 21, "its reasoning was not asked for and is not sent back"},
-		{"an item without its content", `"store":false`, item + "," + call, history, 21, "its reasoning was not asked for and is not sent back"},
-		{"stored by default", `"truncation":"auto"`, call, history, 21, "its reasoning is stored with the provider, and the request neither sends nor names it"},
-		{"stored", `"store":true`, item + "," + call, history, 21, "its reasoning is stored with the provider, and the request neither sends nor names it"},
+		{"neither asked for nor stored", `"store":false`, call, history, 21,
+			"its reasoning was not asked for and is not sent back"},
+		{"an item without its content", `"store":false`, item + "," + call, history, 21,
+			"its reasoning was not asked for and is not sent back"},
+		{"stored by default", `"truncation":"auto"`, call, history, 21,
+			"its reasoning is stored with the provider, and the request neither sends nor names it"},
+		{"stored", `"store":true`, item + "," + call, history, 21,
+			"its reasoning is stored with the provider, and the request neither sends nor names it"},
 		{"asked for and not given", `"store":false,"include":["reasoning.encrypted_content"]`, call, history, 21, ""},
-		{"asked for and not given, stored", `"include":["web_search_call.results","reasoning.encrypted_content"]`, call, history, 21, ""},
-		{"something else asked for", `"store":false,"include":["web_search_call.results"]`, call, history, 21, "its reasoning was not asked for and is not sent back"},
+		{"asked for and not given, stored", `"include":["web_search_call.results","reasoning.encrypted_content"]`, call,
+			history, 21, ""},
+		{"something else asked for", `"store":false,"include":["web_search_call.results"]`, call, history, 21,
+			"its reasoning was not asked for and is not sent back"},
 		{"the model did not reason", `"store":false`, call, history, 0, ""},
-		{"the provider keeps it", `"store":true`, call, `"previous_response_id":"resp_1","input":[` + output + `]`, 21, ""},
-		{"stored and named", `"store":true`, item + "," + call, `"input":[{"role":"user","content":"hi"},` + item + "," + call + "," + output + `]`, 21, ""},
+		{"the provider keeps it", `"store":true`, call,
+			`"previous_response_id":"resp_1","input":[` + output + `]`, 21, ""},
+		{"stored and named", `"store":true`, item + "," + call,
+			`"input":[{"role":"user","content":"hi"},` + item + "," + call + "," + output + `]`, 21, ""},
 	} {
 		request := func(rest string) string { return `{"model":"gpt-5.2",` + c.settings + "," + rest + "}" }
 		reply := fmt.Sprintf(`{"id":"resp_1","status":"completed","output":[%s],"usage":{"output_tokens_details":{"reasoning_tokens":%d}}}`, c.reply, c.tokens)

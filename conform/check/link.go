@@ -78,7 +78,8 @@ func (s *Trace) linkReplies() {
 	for _, x := range s.x {
 		known := l.known[x.Provider]
 		if known == nil {
-			known = &knownReplies{map[mark][]source{}, map[uint64][]source{}, map[uint64][]source{}, map[uint64][]source{}, map[string]*exchange{}, map[string]*exchange{}, nil}
+			known = &knownReplies{map[mark][]source{}, map[uint64][]source{}, map[uint64][]source{},
+				map[uint64][]source{}, map[string]*exchange{}, map[string]*exchange{}, nil}
 			l.known[x.Provider] = known
 		}
 		if x.asksForAnswer() {

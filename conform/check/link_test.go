@@ -105,7 +105,8 @@ func longSession(turns int) evidence.Evidence {
 		x.Request = evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
 			Body: []byte(`{"model":"claude-opus-4-6","max_tokens":9,"system":"s","thinking":{"type":"adaptive"},"messages":[` + strings.Join(messages, ",") + `]}`)}
 		block := fmt.Sprintf(`[{"type":"thinking","thinking":"Hm.","signature":"c2lnbmF0dXJlLW5v%04d"},{"type":"text","text":"ok"}]`, i)
-		x.Response = evidence.Response{Status: 200, Body: []byte(`{"type":"message","role":"assistant","content":` + block + `,"stop_reason":"end_turn"}`)}
+		x.Response = evidence.Response{Status: 200,
+			Body: []byte(`{"type":"message","role":"assistant","content":` + block + `,"stop_reason":"end_turn"}`)}
 		ev.Exchanges = append(ev.Exchanges, x)
 		messages = append(messages, `{"role":"assistant","content":`+block+`}`)
 	}
@@ -180,15 +181,18 @@ func manyConversations(n int) evidence.Evidence {
 	ev := evidence.Evidence{Source: evidence.SourceRecording, Case: "many"}
 	add := func(messages, reply string) {
 		x := evidence.Exchange{Index: len(ev.Exchanges), Process: -1, Provider: evidence.Anthropic}
-		x.Request = evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages", Body: []byte(`{"model":"claude-opus-4-6","messages":[` + messages + `]}`)}
-		x.Response = evidence.Response{Status: 200, Body: []byte(`{"type":"message","role":"assistant","content":[` + reply + `],"stop_reason":"end_turn"}`)}
+		x.Request = evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
+			Body: []byte(`{"model":"claude-opus-4-6","messages":[` + messages + `]}`)}
+		x.Response = evidence.Response{Status: 200,
+			Body: []byte(`{"type":"message","role":"assistant","content":[` + reply + `],"stop_reason":"end_turn"}`)}
 		ev.Exchanges = append(ev.Exchanges, x)
 	}
 	for i := range n {
 		prompt := `{"role":"user","content":"Run the tests."}`
 		call := fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"test","input":{}}`, i)
 		add(prompt, call)
-		add(prompt+`,{"role":"assistant","content":[`+call+fmt.Sprintf(`]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"ok"}]}`, i), `{"type":"text","text":"ok"}`)
+		add(prompt+`,{"role":"assistant","content":[`+
+			call+fmt.Sprintf(`]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"ok"}]}`, i), `{"type":"text","text":"ok"}`)
 	}
 	return ev
 }
@@ -200,7 +204,8 @@ func BenchmarkDecode(b *testing.B) {
 		if name == "session" {
 			padding := []byte(strings.Repeat("All work and no play. ", 60))
 			for i := range ev.Exchanges {
-				ev.Exchanges[i].Request.Body = bytes.ReplaceAll(ev.Exchanges[i].Request.Body, []byte("Question"), padding)
+				ev.Exchanges[i].Request.Body = bytes.ReplaceAll(ev.Exchanges[i].Request.Body,
+					[]byte("Question"), padding)
 			}
 		}
 		size := 0
@@ -222,7 +227,8 @@ func TestGarbage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for name, ev := range samples(t) {
 		for range 60 {
-			bad := evidence.Evidence{Source: ev.Source, Case: name, Exchanges: slices.Clone(ev.Exchanges), Process: slices.Clone(ev.Process)}
+			bad := evidence.Evidence{Source: ev.Source, Case: name, Exchanges: slices.Clone(ev.Exchanges),
+				Process: slices.Clone(ev.Process)}
 			for i := range bad.Exchanges {
 				bad.Exchanges[i].Request.Body = scramble(rng, bad.Exchanges[i].Request.Body)
 				bad.Exchanges[i].Response.Body = scramble(rng, bad.Exchanges[i].Response.Body)

@@ -45,7 +45,8 @@ func newMatcher(x *exchange, known *knownReplies, rules linking) *matcher {
 	}
 	m := &matcher{linking: rules, x: x, known: known, used: map[*exchange]bool{}}
 	for n := range x.runs {
-		m.isKnown = m.isKnown || slices.ContainsFunc(m.marksOfRun(n), func(mk mark) bool { return len(known.byMark[mk]) > 0 })
+		m.isKnown = m.isKnown || slices.ContainsFunc(m.marksOfRun(n),
+			func(mk mark) bool { return len(known.byMark[mk]) > 0 })
 	}
 	return m
 }
@@ -314,7 +315,8 @@ func (m *matcher) isInLine(n int, from *exchange) bool {
 func (m *matcher) hasNamesOf(n int, from *exchange) bool {
 	return slices.ContainsFunc(m.x.req.Items[m.x.runs[n].from:m.x.runs[n].to], func(sent wire.Item) bool {
 		return slices.ContainsFunc(from.reply.Items, func(it wire.Item) bool {
-			return sent.ID != "" && sent.ID == it.ID || sent.ItemID != "" && sent.ItemID == it.ItemID || sent.Token != "" && sent.Token == it.Token
+			return sent.ID != "" && sent.ID == it.ID || sent.ItemID != "" && sent.ItemID == it.ItemID ||
+				sent.Token != "" && sent.Token == it.Token
 		})
 	})
 }

@@ -17,7 +17,8 @@ func TestMaskedTokens(t *testing.T) {
 	next := `{"model":"claude-fable-5","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"TOKEN"},{"type":"text","text":"ok"}]},{"role":"user","content":"more"}]}`
 	for token, found := range map[string]bool{"signature_REDACTED_1": false, "c2lnbmF0dXJlLW5vMDAwMQ==": true} {
 		fill := func(s string) string { return strings.Replace(s, "TOKEN", token, 1) }
-		tr := recording(asked(0, "anthropic", `{"model":"claude-opus-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`, 200, fill(reply)),
+		tr := recording(asked(0, "anthropic",
+			`{"model":"claude-opus-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`, 200, fill(reply)),
 			asked(1, "anthropic", fill(next), 200, fill(reply)))
 		if res := find(t, "SIG-019/own-model").Run(tr); (len(res.Findings) > 0) != found {
 			t.Errorf("%s: %+v", token, res)
@@ -48,7 +49,8 @@ func TestHeadersOfTwoClients(t *testing.T) {
 func TestIssuersAreApart(t *testing.T) {
 	const first, second = "c2lnbmF0dXJlLW5vMDAwMQ==", "b3RoZXItc2lnbmF0dXJlLW5vMg=="
 	thought := func(token string) string {
-		return `{"type":"thinking","thinking":"Hm.","signature":"` + token + `"},{"type":"text","text":"` + token[:4] + `"}`
+		return `{"type":"thinking","thinking":"Hm.","signature":"` + token + `"},{"type":"text","text":"` +
+			token[:4] + `"}`
 	}
 	reply := func(token string) string {
 		return `{"type":"message","role":"assistant","content":[` + thought(token) + `],"stop_reason":"end_turn"}`
@@ -68,7 +70,8 @@ func TestIssuersAreApart(t *testing.T) {
 	}
 	list[1].Request.URL = "https://api.kimi.example/v1/messages"
 	got := map[string]string{}
-	for _, res := range report.Judge(catalogue(t), &evidence.Evidence{Source: evidence.SourceRecording, Exchanges: list}) {
+	for _, res := range report.Judge(catalogue(t),
+		&evidence.Evidence{Source: evidence.SourceRecording, Exchanges: list}) {
 		for _, f := range res.Findings {
 			if f.Check == "SIG-019/own-model" {
 				got[f.Path] = f.Message
@@ -77,8 +80,10 @@ func TestIssuersAreApart(t *testing.T) {
 	}
 	refused := `Anthropic refused the request: "messages.3.content.0: Invalid data"`
 	for path, want := range map[string][]string{
-		"messages[1].content[0]": {"c2lnbm…MQ==", "of model claude-opus-4-5 at api.anthropic.com to model kimi-k2 at api.kimi.example and claude-sonnet-4-6 at api.anthropic.com"},
-		"messages[3].content[0]": {"b3RoZX…Mg==", "of model kimi-k2 at api.kimi.example to model claude-sonnet-4-6 at api.anthropic.com", refused},
+		"messages[1].content[0]": {"c2lnbm…MQ==",
+			"of model claude-opus-4-5 at api.anthropic.com to model kimi-k2 at api.kimi.example and claude-sonnet-4-6 at api.anthropic.com"},
+		"messages[3].content[0]": {"b3RoZX…Mg==",
+			"of model kimi-k2 at api.kimi.example to model claude-sonnet-4-6 at api.anthropic.com", refused},
 	} {
 		for _, part := range want {
 			if !strings.Contains(got[path], part) {
@@ -96,18 +101,23 @@ func TestIssuersAreApart(t *testing.T) {
 func TestSystemIsCountedAsSent(t *testing.T) {
 	const billing = `{"type":"text","text":"x-anthropic-billing-header: cch=1;"},`
 	for _, c := range []struct{ name, was, is, want string }{
-		{"behind the block of the client", `[` + billing + `{"type":"text","text":"Be brief."},{"type":"text","text":"Be kind."}]`,
-			`[` + strings.Replace(billing, "=1", "=2", 1) + `{"type":"text","text":"Be brief."},{"type":"text","text":"Be cold."}]`, "system[2].text changed"},
-		{"without one", `[{"type":"text","text":"Be brief."}]`, `[{"type":"text","text":"Be long."}]`, "system[0].text changed"},
+		{"behind the block of the client",
+			`[` + billing + `{"type":"text","text":"Be brief."},{"type":"text","text":"Be kind."}]`,
+			`[` + strings.Replace(billing, "=1", "=2", 1) +
+				`{"type":"text","text":"Be brief."},{"type":"text","text":"Be cold."}]`, "system[2].text changed"},
+		{"without one", `[{"type":"text","text":"Be brief."}]`, `[{"type":"text","text":"Be long."}]`,
+			"system[0].text changed"},
 		{"a text", `"Be brief."`, `"Be long."`, "system changed"},
 		{"blocks became a text", `[{"type":"text","text":"Be brief."}]`, `"Be long."`, "system changed"},
-		{"only the block of the client", `[` + billing + `{"type":"text","text":"Be brief."}]`, `[` + strings.Replace(billing, "=1", "=2", 1) + `{"type":"text","text":"Be brief."}]`, ""},
+		{"only the block of the client", `[` + billing + `{"type":"text","text":"Be brief."}]`,
+			`[` + strings.Replace(billing, "=1", "=2", 1) + `{"type":"text","text":"Be brief."}]`, ""},
 	} {
 		const said = `{"role":"assistant","content":[{"type":"text","text":"ok"}]}`
 		head := `{"model":"claude-opus-4-6","max_tokens":9,"system":`
 		reply := `{"type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`
 		tr := recording(asked(0, "anthropic", head+c.was+`,"messages":[{"role":"user","content":"hi"}]}`, 200, reply),
-			asked(1, "anthropic", head+c.is+`,"messages":[{"role":"user","content":"hi"},`+said+`,{"role":"user","content":"more"}]}`, 200, reply))
+			asked(1, "anthropic", head+c.is+`,"messages":[{"role":"user","content":"hi"},`+said+
+				`,{"role":"user","content":"more"}]}`, 200, reply))
 		got := find(t, "RES-002/system").Run(tr).Findings
 		if (len(got) > 0) != (c.want != "") || c.want != "" && !strings.Contains(got[0].Message, ": "+c.want) {
 			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
@@ -129,7 +139,8 @@ func TestMembersOfMessagesHaveNoOrder(t *testing.T) {
 		const call = `{"type":"text","text":"I look."},{"type":"tool_use","id":"toolu_1","name":"ls","input":{"a":1,"b":2}}`
 		const result = `{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}`
 		const prompt = `{"role":"user","content":"Look."}`
-		const second = prompt + `,{"role":"assistant","content":[` + call + `]},{"role":"user","content":[` + result + `]}`
+		const second = prompt + `,{"role":"assistant","content":[` + call + `]},{"role":"user","content":[` +
+			result + `]}`
 		const third = second + `,{"role":"assistant","content":"It is x."},{"role":"user","content":"Thanks."}`
 		ask := func(messages string) string {
 			return `{"model":"claude-opus-4-6","max_tokens":99,"messages":[` + messages + `]}`
@@ -139,7 +150,8 @@ func TestMembersOfMessagesHaveNoOrder(t *testing.T) {
 		}
 		res := find(t, "RES-007/bytes").Run(recording(asked(0, "anthropic", ask(prompt), 200, reply(call)),
 			asked(1, "anthropic", ask(second), 200, reply(`{"type":"text","text":"It is x."}`)),
-			asked(2, "anthropic", ask(strings.Replace(third, c.old, c.new, 1)), 200, reply(`{"type":"text","text":"Bye."}`))))
+			asked(2, "anthropic", ask(strings.Replace(third, c.old, c.new, 1)), 200,
+				reply(`{"type":"text","text":"Bye."}`))))
 		if len(res.Findings) != c.findings || res.Observed != 1 {
 			t.Errorf("%s: %+v", name, res)
 		}

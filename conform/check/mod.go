@@ -63,9 +63,13 @@ func modelConstant(s *Trace, r *report) {
 		switch {
 		case was == is:
 		case !s.knowsModels():
-			r.addFinding(now, modelPlace(now), "", "the conversation was with %q until exchange %d and is resumed with %q", was, then.Index, is).Consequence = specs.Degraded
+			r.addFinding(now, modelPlace(now), "",
+				"the conversation was with %q until exchange %d and is resumed with %q", was, then.Index,
+				is).Consequence = specs.Degraded
 		case !s.isModelDeclared(now.Process, is):
-			r.addFinding(now, modelPlace(now), "", "the conversation was with %q until exchange %d and is now with %q, which was not asked for", was, then.Index, is)
+			r.addFinding(now, modelPlace(now), "",
+				"the conversation was with %q until exchange %d and is now with %q, which was not asked for", was,
+				then.Index, is)
 		}
 	})
 }
@@ -118,14 +122,16 @@ func refusedModelSilent(s *Trace, r *report) {
 			r.addObserved(1)
 			p := &s.ev.Process[n]
 			if p.ExitCode == 0 {
-				r.addProcessFinding(n, "process %d was told to use %q, which is not on the allowlist (%s), and exited 0", n, model, why)
+				r.addProcessFinding(n,
+					"process %d was told to use %q, which is not on the allowlist (%s), and exited 0", n, model, why)
 			}
 			if !strings.Contains(string(p.Stderr), model) {
 				r.addProcessFinding(n, "process %d refuses %q without naming it on stderr", n, model)
 			}
 			for _, x := range s.x {
 				if x.Process == n {
-					r.addFinding(x, modelPlace(x), "", "process %d was told to use %q, which is not on the allowlist, and sent a request", n, model)
+					r.addFinding(x, modelPlace(x), "",
+						"process %d was told to use %q, which is not on the allowlist, and sent a request", n, model)
 				}
 			}
 		}
@@ -157,7 +163,9 @@ func betasStay(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if !slices.Contains(is, b) {
-				r.addFinding(now, wire.At(nil, "anthropic-beta"), "", "the turn began with the beta %q, which its next request does not ask for (exchange %d)", cutText(b, 60), then.Index)
+				r.addFinding(now, wire.At(nil, "anthropic-beta"), "",
+					"the turn began with the beta %q, which its next request does not ask for (exchange %d)",
+					cutText(b, 60), then.Index)
 			}
 		}
 	})
@@ -184,7 +192,8 @@ func turnsWithinLimit(s *Trace, r *report) {
 		r.addObserved(1)
 		if replies[x.Process] >= limit && !reported[x.Process] {
 			reported[x.Process] = true
-			r.addFinding(x, wire.At(nil, ""), "", "the process may call the model %d times, and asks again after %d replies", limit, replies[x.Process])
+			r.addFinding(x, wire.At(nil, ""), "",
+				"the process may call the model %d times, and asks again after %d replies", limit, replies[x.Process])
 		}
 		if x.canBeSentBack() {
 			replies[x.Process]++
@@ -208,7 +217,9 @@ func shortReplyAskedAgain(s *Trace, r *report) {
 	s.eachReaction(isShort, func(x, later *exchange, isRepeated bool) {
 		r.addObserved(1)
 		if isRepeated {
-			r.addFinding(later, wire.At(nil, ""), "", "the request is, byte for byte, the one of exchange %d, whose reply ended at its limit of tokens", x.Index)
+			r.addFinding(later, wire.At(nil, ""), "",
+				"the request is, byte for byte, the one of exchange %d, whose reply ended at its limit of tokens",
+				x.Index)
 		}
 	})
 }
@@ -237,5 +248,6 @@ func (s *Trace) eachReaction(ended func(x *exchange) bool, f func(x, later *exch
 // stop_reason, incomplete_details or finishReason.
 func (x *exchange) isCutByBudget() bool {
 	stops := &x.wire.Stops
-	return stops.Budget != "" && x.reply.Stop == stops.Budget && strings.Contains(string(x.Response.Body), stops.BudgetWord)
+	return stops.Budget != "" && x.reply.Stop == stops.Budget &&
+		strings.Contains(string(x.Response.Body), stops.BudgetWord)
 }

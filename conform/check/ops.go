@@ -43,15 +43,18 @@ func ownRepliesOnly(s *Trace, r *report) {
 				from := onlyIssuer(issuers, x.Provider, it)
 				if from != nil && !reported[from] && it.Continuity() && x.quotesSummaryOf(from) {
 					reported[from] = true
-					r.addFinding(x, it.Place, "", "the reasoning of exchange %d, which was asked beside the conversation or for a summary of it, stands in the conversation", from.Index).
+					r.addFinding(x, it.Place, "",
+						"the reasoning of exchange %d, which was asked beside the conversation or for a summary of it, stands in the conversation", from.Index).
 						Consequence = specs.Degraded
 				}
 				// What came from another provider has been handed over, see SIG-018.
-				if from == nil || from.Provider != x.Provider || from.conversation < 0 || allowed[from.conversation] || reported[from] {
+				if from == nil || from.Provider != x.Provider || from.conversation < 0 || allowed[from.conversation] ||
+					reported[from] {
 					continue
 				}
 				reported[from] = true
-				r.addFinding(x, it.Place, "", "the reply of exchange %d, which was given to another conversation, stands in this one", from.Index)
+				r.addFinding(x, it.Place, "",
+					"the reply of exchange %d, which was given to another conversation, stands in this one", from.Index)
 			}
 		}
 	}
@@ -209,7 +212,8 @@ func answersReachTheirCall(s *Trace, r *report) {
 	answers := map[*wire.Item]string{} // by call
 	var started []spawn
 	for _, run := range s.allAgentRuns(s.allSpawns()) {
-		if answer, _ := finalAnswer(run.start); answer != "" && len(run.calls) == 1 && answers[run.calls[0].call] == "" {
+		if answer, _ := finalAnswer(run.start); answer != "" && len(run.calls) == 1 &&
+			answers[run.calls[0].call] == "" {
 			answers[run.calls[0].call] = answer
 			started = append(started, run.calls[0])
 		}
@@ -224,7 +228,9 @@ func answersReachTheirCall(s *Trace, r *report) {
 			if foreign := answers[other.call]; other.by == sp.by && other.call != sp.call && foreign != own {
 				r.addObserved(1)
 				if strings.Contains(quoted, foreign) && !strings.Contains(quoted, own) {
-					r.addFinding(x, result.Place, "", "the call %s that started one agent is answered with what another one said, whose call is %s", sp.call.ID, other.call.ID)
+					r.addFinding(x, result.Place, "",
+						"the call %s that started one agent is answered with what another one said, whose call is %s",
+						sp.call.ID, other.call.ID)
 				}
 			}
 		}
@@ -258,8 +264,11 @@ func agentsStartOnce(s *Trace, r *report) {
 			r.addObserved(1)
 		}
 		for _, again := range runs[i+1:] {
-			if again.task == run.task && again.start.Process > run.start.Process && s.isResumed(again.start.Process) && len(again.calls) == len(run.calls) {
-				r.addFinding(again.start, wire.At(nil, ""), "", "the agent with this task had finished in the process before (exchange %d), and is started again", run.start.Index)
+			if again.task == run.task && again.start.Process > run.start.Process && s.isResumed(again.start.Process) &&
+				len(again.calls) == len(run.calls) {
+				r.addFinding(again.start, wire.At(nil, ""), "",
+					"the agent with this task had finished in the process before (exchange %d), and is started again",
+					run.start.Index)
 			}
 		}
 	}
@@ -302,7 +311,9 @@ func agentsGetTheirTask(s *Trace, r *report) {
 			twice := len(runs[sp.task]) > len(runs[sp.task][0].calls)
 			if _, result := s.resultOf(other); twice && len(runs[other.task]) == 0 && result != nil && !result.IsError {
 				again := runs[sp.task][1].start
-				r.addFinding(again, wire.At(nil, ""), "", "two agents got the task of call %s, and none that of call %s, which is answered", sp.call.ID, other.call.ID)
+				r.addFinding(again, wire.At(nil, ""), "",
+					"two agents got the task of call %s, and none that of call %s, which is answered", sp.call.ID,
+					other.call.ID)
 			}
 		}
 	}

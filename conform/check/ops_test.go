@@ -51,18 +51,27 @@ var operations = []struct {
 	change              func(*evidence.Evidence)
 	want                string // "" for a legal variation
 }{
-	{"the call of another agent", "OPS-001/own-replies", "anthropic-agents", replaceInRequest(4, storkCall, heronRound+storkCall), "the reply of exchange 1, which was given to another conversation"},
+	{"the call of another agent", "OPS-001/own-replies", "anthropic-agents",
+		replaceInRequest(4, storkCall, heronRound+storkCall),
+		"the reply of exchange 1, which was given to another conversation"},
 	{"a fork goes on with both replies", "OPS-001/own-replies", "anthropic-agents", copyExchange(3, 0), ""},
-	{"a result that quotes another agent", "OPS-001/own-replies", "anthropic-agents", replaceInRequest(4, `"25 years"`, `"`+heronAnswer+` 25 years"`), ""},
+	{"a result that quotes another agent", "OPS-001/own-replies", "anthropic-agents",
+		replaceInRequest(4, `"25 years"`, `"`+heronAnswer+` 25 years"`), ""},
 
-	{"answers are exchanged", "OPS-002/own-answer", "anthropic-agents", replaceInRequest(5, heronAnswer, storkAnswer, storkAnswer, heronAnswer), "call toolu_06A that started one agent is answered with what another one said, whose call is toolu_06B"},
-	{"both answers in one result", "OPS-002/own-answer", "anthropic-agents", replaceInRequest(5, heronAnswer, heronAnswer+" "+storkAnswer), ""},
-	{"answers are summarised", "OPS-002/own-answer", "anthropic-agents", replaceInRequest(5, heronAnswer, "About 15.", storkAnswer, "About 25."), ""},
+	{"answers are exchanged", "OPS-002/own-answer", "anthropic-agents",
+		replaceInRequest(5, heronAnswer, storkAnswer, storkAnswer, heronAnswer),
+		"call toolu_06A that started one agent is answered with what another one said, whose call is toolu_06B"},
+	{"both answers in one result", "OPS-002/own-answer", "anthropic-agents",
+		replaceInRequest(5, heronAnswer, heronAnswer+" "+storkAnswer), ""},
+	{"answers are summarised", "OPS-002/own-answer", "anthropic-agents",
+		replaceInRequest(5, heronAnswer, "About 15.", storkAnswer, "About 25."), ""},
 
-	{"a finished agent starts again", "OPS-003/once", "anthropic-agents", copyExchange(1, 1), "had finished in the process before (exchange 1)"},
+	{"a finished agent starts again", "OPS-003/once", "anthropic-agents", copyExchange(1, 1),
+		"had finished in the process before (exchange 1)"},
 	{"an agent starts again in its own process", "OPS-003/once", "anthropic-agents", copyExchange(1, 0), ""},
 	{"another call asks for it", "OPS-003/once", "anthropic-agents", func(ev *evidence.Evidence) {
-		replaceInReply(6, `{"type":"text","text":"You are welcome."}`, `{"type":"tool_use","id":"toolu_06E","name":"spawn_agent","input":{"task":"Find out how long a grey heron lives."}}`)(ev)
+		replaceInReply(6, `{"type":"text","text":"You are welcome."}`,
+			`{"type":"tool_use","id":"toolu_06E","name":"spawn_agent","input":{"task":"Find out how long a grey heron lives."}}`)(ev)
 		copyExchange(1, 1)(ev)
 	}, ""},
 	{"an agent without an answer starts again", "OPS-003/once", "anthropic-agents", func(ev *evidence.Evidence) {
@@ -74,23 +83,34 @@ var operations = []struct {
 		replaceInRequest(2, storkTask, heronTask)(ev)
 		replaceInRequest(4, storkTask, heronTask)(ev)
 	}, "two agents got the task of call toolu_06A, and none that of call toolu_06B"},
-	{"the second agent never starts and its call says so", "OPS-004/own-task", "anthropic-agents", func(ev *evidence.Evidence) {
-		replaceInRequest(2, storkTask, heronTask)(ev)
-		replaceInRequest(4, storkTask, heronTask)(ev)
-		replaceInRequest(5, `"content":"`+storkAnswer+`"`, `"is_error":true,"content":"not executed: cancelled"`)(ev)
-		replaceInRequest(6, `"content":"`+storkAnswer+`"`, `"is_error":true,"content":"not executed: cancelled"`)(ev)
-	}, ""},
+	{"the second agent never starts and its call says so", "OPS-004/own-task", "anthropic-agents",
+		func(ev *evidence.Evidence) {
+			replaceInRequest(2, storkTask, heronTask)(ev)
+			replaceInRequest(4, storkTask, heronTask)(ev)
+			replaceInRequest(5, `"content":"`+storkAnswer+`"`,
+				`"is_error":true,"content":"not executed: cancelled"`)(ev)
+			replaceInRequest(6, `"content":"`+storkAnswer+`"`,
+				`"is_error":true,"content":"not executed: cancelled"`)(ev)
+		}, ""},
 
-	{"one reply more than allowed", "BUD-001/turns", "openai-budget", func(ev *evidence.Evidence) { ev.Limits.Turns = 2 }, "may call the model 2 times, and asks again after 2 replies"},
+	{"one reply more than allowed", "BUD-001/turns", "openai-budget",
+		func(ev *evidence.Evidence) { ev.Limits.Turns = 2 },
+		"may call the model 2 times, and asks again after 2 replies"},
 	{"an attempt without a reply does not count", "BUD-001/turns", "openai-budget", func(ev *evidence.Evidence) {
 		ev.Limits.Turns = 2
-		ev.Exchanges[0].Response = evidence.Response{Status: 500, Body: []byte(`{"error":{"message":"The server had an error.","type":"server_error"}}`), End: "eof"}
+		ev.Exchanges[0].Response = evidence.Response{Status: 500,
+			Body: []byte(`{"error":{"message":"The server had an error.","type":"server_error"}}`), End: "eof"}
 	}, ""},
-	{"agents beside it do not count", "BUD-001/turns", "anthropic-agents", func(ev *evidence.Evidence) { ev.Limits.Turns = 2 }, ""},
-	{"each process has its own limit", "BUD-001/turns", "anthropic-agents", func(ev *evidence.Evidence) { ev.Limits.Turns = 1 }, "after 1 replies"},
+	{"agents beside it do not count", "BUD-001/turns", "anthropic-agents",
+		func(ev *evidence.Evidence) { ev.Limits.Turns = 2 }, ""},
+	{"each process has its own limit", "BUD-001/turns", "anthropic-agents",
+		func(ev *evidence.Evidence) { ev.Limits.Turns = 1 }, "after 1 replies"},
 
-	{"a tool ran again", "REC-004/runs-once", "anthropic-recovery", func(ev *evidence.Evidence) { ev.ToolRuns[0].Ended = 3 }, "ran it 3 times with the same arguments to its end, and the model asked for that once"},
-	{"a tool did not end", "REC-004/runs-once", "anthropic-recovery", func(ev *evidence.Evidence) { ev.ToolRuns[0].Ended = 0 }, ""},
+	{"a tool ran again", "REC-004/runs-once", "anthropic-recovery",
+		func(ev *evidence.Evidence) { ev.ToolRuns[0].Ended = 3 },
+		"ran it 3 times with the same arguments to its end, and the model asked for that once"},
+	{"a tool did not end", "REC-004/runs-once", "anthropic-recovery",
+		func(ev *evidence.Evidence) { ev.ToolRuns[0].Ended = 0 }, ""},
 
 	{"the same limit again", "BUD-002/same-bytes", "openai-budget", func(ev *evidence.Evidence) {
 		ev.Exchanges[1].Request.Body = bytes.Clone(ev.Exchanges[0].Request.Body)
@@ -108,14 +128,16 @@ func TestOperationsAndBudgets(t *testing.T) {
 			before, changed := len(ev.Exchanges), ev.Exchanges
 			c.change(&ev)
 			was := samples(t)[c.sample]
-			if before == len(ev.Exchanges) && ev.Limits.Turns == was.Limits.Turns && slices.Equal(ev.ToolRuns, was.ToolRuns) && equalBodies(changed, was.Exchanges) {
+			if before == len(ev.Exchanges) && ev.Limits.Turns == was.Limits.Turns &&
+				slices.Equal(ev.ToolRuns, was.ToolRuns) && equalBodies(changed, was.Exchanges) {
 				t.Fatal("the change changes nothing")
 			}
 			res := find(t, c.check).Run(check.Decode(&ev))
 			switch {
 			case c.want == "" && len(res.Findings) > 0:
 				t.Errorf("a false alarm: %s", res.Findings[0].Message)
-			case c.want != "" && (len(res.Findings) == 0 || !strings.Contains(res.Findings[0].Message, c.want) || res.Findings[0].Fix == ""):
+			case c.want != "" && (len(res.Findings) == 0 || !strings.Contains(res.Findings[0].Message, c.want) ||
+				res.Findings[0].Fix == ""):
 				t.Errorf("%+v, want %s", res.Findings, c.want)
 			}
 		})

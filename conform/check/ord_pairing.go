@@ -28,13 +28,16 @@ func (s *Trace) keptTurns(x *exchange) (kept []*exchange, isWhole bool) {
 			from = now.previous
 		}
 		switch {
-		case from == nil || !from.asksForAnswer() && !from.isWarmUp() || !from.reply.Usable() || len(kept) == maxSources:
+		case from == nil || !from.asksForAnswer() && !from.isWarmUp() || !from.reply.Usable() ||
+			len(kept) == maxSources:
 			return kept, false
 		case from.req.Doc.False("store") && (x.WebSocket == 0 || x.WebSocket != from.WebSocket):
 			return kept, false // the provider does not know it
-		case slices.ContainsFunc(from.req.Items, isOpaqueHistory) || slices.ContainsFunc(from.reply.Items, isOpaqueHistory):
+		case slices.ContainsFunc(from.req.Items, isOpaqueHistory) ||
+			slices.ContainsFunc(from.reply.Items, isOpaqueHistory):
 			return kept, false
-		case slices.ContainsFunc(s.x[from.n:now.n], func(o *exchange) bool { return strings.Contains(o.Request.URL, "/conversations/") }):
+		case slices.ContainsFunc(s.x[from.n:now.n],
+			func(o *exchange) bool { return strings.Contains(o.Request.URL, "/conversations/") }):
 			return kept, false // items may have been added or deleted
 		}
 		kept, now = append(kept, from), from
@@ -78,7 +81,8 @@ func (s *Trace) judgeKept(x *exchange, r *report) {
 			}
 			r.addObserved(1)
 			if later[it.ID] == 0 {
-				r.addFinding(x, at, "O-10", "%s is open in the conversation that the provider keeps, and the request has no output for it (%s)",
+				r.addFinding(x, at, "O-10",
+					"%s is open in the conversation that the provider keeps, and the request has no output for it (%s)",
 					describe(it), emittedAt(from, it.Place)).Emitted = emissionAt(from, it.Place)
 			}
 		}

@@ -49,7 +49,8 @@ func blockOrder(s *Trace, r *report) {
 // that a token limit cut need not be sent back (D-8, D-16).
 func callsKept(s *Trace, r *report) {
 	for _, l := range s.links {
-		if l.from.mayDropCalls(l.to) && !slices.ContainsFunc(l.pairs, func(p pair) bool { return l.reply(p.r).What == wire.Call }) {
+		if l.from.mayDropCalls(l.to) &&
+			!slices.ContainsFunc(l.pairs, func(p pair) bool { return l.reply(p.r).What == wire.Call }) {
 			continue
 		}
 		isLoop := false // a call was sent back as a call, and none of the reply is an answer in the form of one
@@ -60,7 +61,8 @@ func callsKept(s *Trace, r *report) {
 			}
 		}
 		for _, i := range l.missing {
-			if it := l.reply(i); it.What == wire.Call && isRunnable(it) && l.from.reply.Usable() && !l.from.mayBeLeftOut() && (isLoop || !isForcedAnswer(l.from, it)) {
+			if it := l.reply(i); it.What == wire.Call && isRunnable(it) && l.from.reply.Usable() &&
+				!l.from.mayBeLeftOut() && (isLoop || !isForcedAnswer(l.from, it)) {
 				r.addObserved(1)
 				r.addLostItem(l, i, "", "tool call %s of the reply is not sent back", it.Label())
 			}
@@ -68,7 +70,8 @@ func callsKept(s *Trace, r *report) {
 		for _, q := range l.extra {
 			if it := l.sent(q); it.What == wire.Call {
 				r.addObserved(1)
-				f := r.addFinding(l.to, it.Place, "", "tool call %s was not emitted by the reply it stands in (exchange %d)", it.Label(), l.from.Index)
+				f := r.addFinding(l.to, it.Place, "",
+					"tool call %s was not emitted by the reply it stands in (exchange %d)", it.Label(), l.from.Index)
 				f.Consequence = specs.Degraded // clients put results there that the model did not ask for
 			}
 		}
@@ -102,7 +105,8 @@ func sentOnce(s *Trace, r *report) {
 			case it.ItemID != "":
 				rule = l.to.wire.RuleFor(wires.RepeatedItem)
 			}
-			f := r.addFinding(l.to, it.Place, rule, "%s is sent back a second time (reply of exchange %d)", it.What, l.from.Index)
+			f := r.addFinding(l.to, it.Place, rule, "%s is sent back a second time (reply of exchange %d)", it.What,
+				l.from.Index)
 			switch {
 			case rule != "":
 			case it.What == wire.Text:
@@ -117,7 +121,8 @@ func sentOnce(s *Trace, r *report) {
 // changedID returns the id of a call that does not come back, "" where it does, where
 // the provider gave none, and where a recorder replaced ids. Gemini's may be left out.
 func changedID(was, is *wire.Item) string {
-	if was.ID == "" || is.ID == was.ID || is.ID == was.ItemID || is.ID == "" && is.Type == "functionCall" || strings.Contains(was.ID+is.ID, "REDACTED") {
+	if was.ID == "" || is.ID == was.ID || is.ID == was.ItemID || is.ID == "" && is.Type == "functionCall" ||
+		strings.Contains(was.ID+is.ID, "REDACTED") {
 		return ""
 	}
 	return was.ID
@@ -132,7 +137,8 @@ func argumentsUnchanged(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if id := changedID(was, is); id != "" {
-			f := r.addChange(l, is.Place, was.Place, "", "tool call %s is sent back under the id %q", was.Label(), is.ID)
+			f := r.addChange(l, is.Place, was.Place, "", "tool call %s is sent back under the id %q",
+				was.Label(), is.ID)
 			compareIn(f, id, is.ID, outlineContext).Consequence = specs.Degraded
 			return
 		}
@@ -151,7 +157,8 @@ func argumentsUnchanged(s *Trace, r *report) {
 		if isSpelling && !l.to.wire.Has(wires.TextArguments) {
 			return
 		}
-		f := r.addChange(l, is.Place, was.Place, "", "argument text sent back for tool call %s %s", is.Label(), describeArguments(was.Args, is.Args))
+		f := r.addChange(l, is.Place, was.Place, "", "argument text sent back for tool call %s %s", is.Label(),
+			describeArguments(was.Args, is.Args))
 		if isSpelling {
 			f.Consequence = specs.Degraded
 		}
@@ -298,7 +305,8 @@ func (l *link) compareTexts(r *report, was, is []*wire.Item) {
 	switch {
 	case k == len(was) && k == len(is):
 	case joinTexts(was) == joinTexts(is):
-		f := r.addFinding(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was), l.from.Index, len(is))
+		f := r.addFinding(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was),
+			l.from.Index, len(is))
 		f.Consequence = unbound(l.to)
 	case k == len(was):
 		form := "a text of %d bytes stands in the reply of exchange %d, which emitted no such text"
@@ -312,7 +320,8 @@ func (l *link) compareTexts(r *report, was, is []*wire.Item) {
 		lost := slices.IndexFunc(l.from.reply.Items, func(it wire.Item) bool { return it.Place == was[k].Place })
 		l.compareBlocks(f, lost).Consequence = unbound(l.to)
 	default:
-		f := r.addChange(l, at, was[k].Place, "", "text sent back for the reply of exchange %d %s", l.from.Index, describeTextDifference(was[k].Text, is[k].Text))
+		f := r.addChange(l, at, was[k].Place, "", "text sent back for the reply of exchange %d %s", l.from.Index,
+			describeTextDifference(was[k].Text, is[k].Text))
 		f.Consequence = consequenceOfWords(l.to, was, is)
 	}
 }

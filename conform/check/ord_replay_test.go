@@ -13,12 +13,18 @@ func TestReplayed(t *testing.T) {
 	for _, provider := range []string{"anthropic", "openai", "gemini"} {
 		testPairs(t, []checkPair{
 			{"ORD-009/calls-kept", provider, first + `1: u"A." a"Reading." u"Go on." -> a"Done."`, legal},
-			{"ORD-009/calls-kept", provider, first + `1: ..0 c:call_2:read{"p":"b"} r:call_1:read"x" r:call_2:read"y" -> a"Done."`, legal},
-			{"ORD-010/sent-once", provider, first + `1: ..0 c:call_1:read{"p":"a"} r:call_1:read"x" -> a"Done."`, legal},
-			{"ORD-011/arguments", provider, first + `1: u"A." a"Reading." c:call_1:read{"p":"b"} r:call_1:read"x" -> a"Done."`, legal},
-			{"ORD-011/arguments", provider, first + `1: u"A." a"Reading." c:call_1:write{"p":"a"} r:call_1:write"x" -> a"Done."`, legal},
-			{"ORD-013/text-unchanged", provider, first + `1: u"A." a"Reading!" c:call_1:read{"p":"a"} r:call_1:read"x" -> a"Done."`, legal},
-			{"ORD-013/text-unchanged", provider, first + `1: u"A." c:call_1:read{"p":"a"} r:call_1:read"x" -> a"Done."`, legal},
+			{"ORD-009/calls-kept", provider,
+				first + `1: ..0 c:call_2:read{"p":"b"} r:call_1:read"x" r:call_2:read"y" -> a"Done."`, legal},
+			{"ORD-010/sent-once", provider,
+				first + `1: ..0 c:call_1:read{"p":"a"} r:call_1:read"x" -> a"Done."`, legal},
+			{"ORD-011/arguments", provider,
+				first + `1: u"A." a"Reading." c:call_1:read{"p":"b"} r:call_1:read"x" -> a"Done."`, legal},
+			{"ORD-011/arguments", provider,
+				first + `1: u"A." a"Reading." c:call_1:write{"p":"a"} r:call_1:write"x" -> a"Done."`, legal},
+			{"ORD-013/text-unchanged", provider,
+				first + `1: u"A." a"Reading!" c:call_1:read{"p":"a"} r:call_1:read"x" -> a"Done."`, legal},
+			{"ORD-013/text-unchanged", provider,
+				first + `1: u"A." c:call_1:read{"p":"a"} r:call_1:read"x" -> a"Done."`, legal},
 		})
 	}
 }
@@ -51,8 +57,10 @@ OPTIONS: u"A." a"{\"n\":7}" u"Again." -> c:call_2:answer{"n":3}`
 	}
 	for _, provider := range []string{"anthropic", "openai", "gemini"} {
 		testPairs(t, []checkPair{{"ORD-013/text-unchanged", provider,
-			"tools=answer choice=any: u\"A.\" -> a\"Seven.\"\n" + `tools=answer: u"A." a"Eight." u"Again." -> a"Three."`,
-			"tools=answer choice=any: u\"A.\" -> a\"Seven.\"\n" + `tools=answer: u"A." a"Seven." u"Again." -> a"Three."`}})
+			"tools=answer choice=any: u\"A.\" -> a\"Seven.\"\n" +
+				`tools=answer: u"A." a"Eight." u"Again." -> a"Three."`,
+			"tools=answer choice=any: u\"A.\" -> a\"Seven.\"\n" +
+				`tools=answer: u"A." a"Seven." u"Again." -> a"Three."`}})
 	}
 }
 
@@ -62,6 +70,7 @@ func TestBegunAnswerIsOneText(t *testing.T) {
 	const begun = `0: u"A." a"As JSON: " -> a"{}"` + "\n"
 	for _, provider := range []string{"anthropic", "openai", "gemini"} {
 		testPairs(t, []checkPair{{"ORD-013/text-unchanged", provider,
-			begun + `1: u"A." a"As YAML: {}" u"Go on." -> a"On."`, begun + `1: u"A." a"As JSON: {}" u"Go on." -> a"On."`}})
+			begun + `1: u"A." a"As YAML: {}" u"Go on." -> a"On."`,
+			begun + `1: u"A." a"As JSON: {}" u"Go on." -> a"On."`}})
 	}
 }

@@ -30,7 +30,8 @@ var contentSeed = maphash.MakeSeed()
 
 // volatileMembers are left out of contents: they name an item, or may be added
 // and moved without changing what is said.
-var volatileMembers = []string{"cache_control", "id", "call_id", "tool_use_id", "status", "thoughtSignature", "thought_signature"}
+var volatileMembers = []string{"cache_control", "id", "call_id", "tool_use_id", "status", "thoughtSignature",
+	"thought_signature"}
 
 // contentOf returns a number for what the item says.
 func contentOf(it *wire.Item) uint64 {

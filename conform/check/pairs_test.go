@@ -24,7 +24,8 @@ func testPairs(t *testing.T, pairs []checkPair) {
 			t.Errorf("%s of %s finds nothing in\n%s", p.check, p.provider, p.failing)
 		}
 		if got := count(p.legal); len(got.Findings) > 0 || got.Observed == 0 {
-			t.Errorf("%s of %s: observes %d, finds %+v in\n%s", p.check, p.provider, got.Observed, got.Findings, p.legal)
+			t.Errorf("%s of %s: observes %d, finds %+v in\n%s", p.check, p.provider, got.Observed,
+				got.Findings, p.legal)
 		}
 	}
 }

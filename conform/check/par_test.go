@@ -63,7 +63,8 @@ func TestParameters(t *testing.T) {
 			continue
 		}
 		broken[p.check] = true
-		if len(res.Findings) != 1 || res.Findings[0].Rule != p.rule || res.Findings[0].Path != p.path || res.Observed == 0 {
+		if len(res.Findings) != 1 || res.Findings[0].Rule != p.rule || res.Findings[0].Path != p.path ||
+			res.Observed == 0 {
 			t.Errorf("%s: %s\n%+v", p.check, x.Request.Body, res)
 		}
 	}
@@ -80,7 +81,8 @@ func TestParametersOfOtherHosts(t *testing.T) {
 	format := map[string]bool{"PAR-006/required": true, "PAR-007/type": true, "PAR-012/stored": true}
 	for _, p := range readRequests(t) {
 		x, _ := parameterExchange(p.request)
-		x.Request.URL = strings.NewReplacer("api.anthropic.com", "gateway.example", "api.openai.com", "gateway.example", "generativelanguage.googleapis.com", "gateway.example").Replace(x.Request.URL)
+		x.Request.URL = strings.NewReplacer("api.anthropic.com", "gateway.example", "api.openai.com", "gateway.example",
+			"generativelanguage.googleapis.com", "gateway.example").Replace(x.Request.URL)
 		if res := find(t, p.check).Run(recording(x)); len(res.Findings) > 0 && !format[p.check] {
 			t.Errorf("%s: %+v", p.check, res.Findings)
 		}
@@ -90,8 +92,10 @@ func TestParametersOfOtherHosts(t *testing.T) {
 // TestPreviousStored: what was made with store false cannot be gone on with.
 func TestPreviousStored(t *testing.T) {
 	for store, found := range map[string]bool{"false": true, "true": false} {
-		first := asked(0, "openai", `{"model":"gpt-5.2","store":`+store+`,"input":"hi"}`, 200, `{"id":"resp_1","status":"completed","output":[]}`)
-		next := asked(1, "openai", `{"model":"gpt-5.2","previous_response_id":"resp_1","input":"more"}`, 200, `{"id":"resp_2","status":"completed","output":[]}`)
+		first := asked(0, "openai", `{"model":"gpt-5.2","store":`+store+`,"input":"hi"}`, 200,
+			`{"id":"resp_1","status":"completed","output":[]}`)
+		next := asked(1, "openai", `{"model":"gpt-5.2","previous_response_id":"resp_1","input":"more"}`, 200,
+			`{"id":"resp_2","status":"completed","output":[]}`)
 		res := find(t, "PAR-012/stored").Run(recording(first, next))
 		if (len(res.Findings) > 0) != found || res.Observed != 1 {
 			t.Errorf("store %s: %+v", store, res)
@@ -102,7 +106,9 @@ func TestPreviousStored(t *testing.T) {
 // TestPreviousOnWebSockets: a WebSocket knows its last response, stored or not.
 func TestPreviousOnWebSockets(t *testing.T) {
 	turn := func(i, socket int, previous, id string, status int) evidence.Exchange {
-		x := asked(i, "openai", `{"type":"response.create","model":"gpt-5.2","store":false,"generate":true,"input":"hi"`+previous+`}`, status, `{"id":"`+id+`","status":"completed","output":[]}`)
+		x := asked(i, "openai",
+			`{"type":"response.create","model":"gpt-5.2","store":false,"generate":true,"input":"hi"`+previous+`}`,
+			status, `{"id":"`+id+`","status":"completed","output":[]}`)
 		x.WebSocket = socket
 		return x
 	}
@@ -111,20 +117,29 @@ func TestPreviousOnWebSockets(t *testing.T) {
 		list []evidence.Exchange
 		want string
 	}{
-		"the last one":               {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, after("resp_1"), "resp_2", 200)}, ""},
-		"the last of another stream": {[]evidence.Exchange{turn(0, 1, `,"stream_id":"a"`, "resp_1", 200), turn(1, 1, `,"stream_id":"b"`, "resp_2", 200), turn(2, 1, `,"stream_id":"c"`+after("resp_1"), "resp_3", 200)}, ""},
-		"by turns":                   {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 2, "", "resp_2", 200), turn(2, 1, after("resp_1"), "resp_3", 200)}, ""},
-		"on another":                 {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 2, after("resp_1"), "resp_2", 200)}, "this is another"},
-		"by HTTP":                    {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 0, after("resp_1"), "resp_2", 200)}, "nothing can go on"},
-		"an older one":               {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, "", "resp_2", 200), turn(2, 1, after("resp_1"), "resp_3", 200)}, "last response only"},
-		"after it failed once":       {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, after("resp_1"), "", 400), turn(2, 1, after("resp_1"), "resp_3", 200)}, "last response only"},
+		"the last one": {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200),
+			turn(1, 1, after("resp_1"), "resp_2", 200)}, ""},
+		"the last of another stream": {[]evidence.Exchange{turn(0, 1, `,"stream_id":"a"`, "resp_1", 200),
+			turn(1, 1, `,"stream_id":"b"`, "resp_2", 200),
+			turn(2, 1, `,"stream_id":"c"`+after("resp_1"), "resp_3", 200)}, ""},
+		"by turns": {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 2, "", "resp_2", 200),
+			turn(2, 1, after("resp_1"), "resp_3", 200)}, ""},
+		"on another": {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200),
+			turn(1, 2, after("resp_1"), "resp_2", 200)}, "this is another"},
+		"by HTTP": {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200),
+			turn(1, 0, after("resp_1"), "resp_2", 200)}, "nothing can go on"},
+		"an older one": {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, "", "resp_2", 200),
+			turn(2, 1, after("resp_1"), "resp_3", 200)}, "last response only"},
+		"after it failed once": {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200),
+			turn(1, 1, after("resp_1"), "", 400), turn(2, 1, after("resp_1"), "resp_3", 200)}, "last response only"},
 	} {
 		id := "WSK-001/own-response"
 		if name == "by HTTP" {
 			id = "PAR-012/stored"
 		}
 		res := find(t, id).Run(recording(tt.list...))
-		if (len(res.Findings) > 0) != (tt.want != "") || tt.want != "" && !strings.Contains(res.Findings[0].Message, tt.want) {
+		if (len(res.Findings) > 0) != (tt.want != "") ||
+			tt.want != "" && !strings.Contains(res.Findings[0].Message, tt.want) {
 			t.Errorf("%s: %+v", name, res.Findings)
 		}
 		if res := find(t, "PAR-006/known").Run(recording(tt.list...)); name != "by HTTP" && len(res.Findings) > 0 {
@@ -138,7 +153,8 @@ func TestPreviousOnWebSockets(t *testing.T) {
 func TestIssuedPartsAreTakenBack(t *testing.T) {
 	reply := `{"candidates":[{"content":{"role":"model","parts":[{"futurePart":{"note":"new"}},{"text":"hi"}]},"finishReason":"STOP","index":0}]}`
 	first := asked(0, evidence.Gemini, `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`, 200, reply)
-	second := asked(1, evidence.Gemini, `{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"futurePart":{"note":"new"}},{"text":"hi"}]},{"role":"user","parts":[{"text":"go on"}]}]}`, 200, reply)
+	second := asked(1, evidence.Gemini,
+		`{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"futurePart":{"note":"new"}},{"text":"hi"}]},{"role":"user","parts":[{"text":"go on"}]}]}`, 200, reply)
 	first.Response.Body = []byte(reply)
 	if res := find(t, "PAR-006/known").Run(recording(first, second)); len(res.Findings) > 0 {
 		t.Errorf("what the provider issued is a breach: %+v", res.Findings)
@@ -153,8 +169,10 @@ func TestIssuedPartsAreTakenBack(t *testing.T) {
 // provider itself issued one before.
 func TestIssuedTypesAreTakenBack(t *testing.T) {
 	reply := `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"future_block","x":1}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`
-	first := asked(0, evidence.Anthropic, `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`, 200, reply)
-	second := asked(1, evidence.Anthropic, `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"future_block","x":1}]},{"role":"user","content":"go on"}]}`, 200, reply)
+	first := asked(0, evidence.Anthropic,
+		`{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`, 200, reply)
+	second := asked(1, evidence.Anthropic,
+		`{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"future_block","x":1}]},{"role":"user","content":"go on"}]}`, 200, reply)
 	known := find(t, "PAR-006/known")
 	if res := known.Run(recording(first, second)); len(res.Findings) > 0 {
 		t.Errorf("what the provider issued is a breach: %+v", res.Findings)
@@ -171,7 +189,8 @@ func TestRecursiveToolIsNotCounted(t *testing.T) {
 	body := `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"}],"tools":[{"name":"a","strict":true,
 "input_schema":{"type":"object","additionalProperties":false,"properties":{"x":{"$ref":"#/$defs/n"}},"required":["x"],
 "$defs":{"n":{"type":"object","additionalProperties":false,"properties":{"next":{"$ref":"#/$defs/n"}},"required":["next"]}}}}]}`
-	got := find(t, "PAR-008/strict").Run(recording(asked(0, "anthropic", body, 200, `{"type":"message","content":[]}`))).Findings
+	got := find(t,
+		"PAR-008/strict").Run(recording(asked(0, "anthropic", body, 200, `{"type":"message","content":[]}`))).Findings
 	if len(got) != 1 || !strings.HasSuffix(got[0].Message, "refers to itself") {
 		t.Errorf("%+v", got)
 	}

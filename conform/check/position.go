@@ -169,8 +169,10 @@ func (m *matcher) wholeContent(n int) *exchange {
 		list := m.known.byContent[m.x.outline.content[i]]
 		for k := len(list) - 1; k >= 0; k-- {
 			f := list[k].x
-			isTelling := len(it.Text)+len(it.Args) >= longText || holdsID(f, it.ID) || m.isResumed && f.Process < m.x.Process
-			if f.canBeSentBack() && m.free(f) != nil && fits(f) && !f.isContinuedInMain() && isTelling && m.saysTheSame(n, f) {
+			isTelling := len(it.Text)+len(it.Args) >= longText || holdsID(f, it.ID) ||
+				m.isResumed && f.Process < m.x.Process
+			if f.canBeSentBack() && m.free(f) != nil && fits(f) && !f.isContinuedInMain() && isTelling &&
+				m.saysTheSame(n, f) {
 				return f
 			}
 		}
@@ -268,7 +270,8 @@ func (m *matcher) expectedReply(n int) *exchange {
 	list := m.known.byWords[m.x.outline.words[n]]
 	var best *exchange
 	for _, s := range list {
-		if f := s.x; f.canBeSentBack() && m.free(f) != nil && (best == nil || m.placeWeight(n, f) >= m.placeWeight(n, best)) {
+		if f := s.x; f.canBeSentBack() && m.free(f) != nil &&
+			(best == nil || m.placeWeight(n, f) >= m.placeWeight(n, best)) {
 			best = f
 		}
 	}
@@ -307,10 +310,12 @@ func (m *matcher) summaryOf(n int) *exchange {
 // client alone, else the one whose reply stands last in it.
 func (m *matcher) findPrevious() *exchange {
 	x := m.x
-	if from := m.known.byID[x.req.Doc.Text("previous_response_id")]; from != nil && from.asksForAnswer() && m.holds(responseIsNamed) {
+	if from := m.known.byID[x.req.Doc.Text("previous_response_id")]; from != nil && from.asksForAnswer() &&
+		m.holds(responseIsNamed) {
 		return from
 	}
-	if from := m.known.byStore[storedConversation(x)]; from != nil && storedConversation(x) != "" && m.holds(storeIsNamed) {
+	if from := m.known.byStore[storedConversation(x)]; from != nil && storedConversation(x) != "" &&
+		m.holds(storeIsNamed) {
 		return from
 	}
 	end := 0
@@ -324,7 +329,8 @@ func (m *matcher) findPrevious() *exchange {
 	for i := len(x.req.Items); i > end; i-- {
 		list := m.known.byWhole[x.outline.wholeAt[i]]
 		for k := len(list) - 1; k >= 0; k-- {
-			if from := list[k].x; !m.holds(grownHasItsMarks) || hasSameMarks(from, x, len(from.req.Items)) && (last == nil || isAncestor(last, from)) {
+			if from := list[k].x; !m.holds(grownHasItsMarks) || hasSameMarks(from, x, len(from.req.Items)) &&
+				(last == nil || isAncestor(last, from)) {
 				return from
 			}
 		}

@@ -79,7 +79,8 @@ func retryWaits(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if passed < wait {
-			r.addBare(next, wire.At(nil, "retry-after"), "", "exchange %d was turned down (%d) for %s, and the request comes again after %s at most",
+			r.addBare(next, wire.At(nil, "retry-after"), "",
+				"exchange %d was turned down (%d) for %s, and the request comes again after %s at most",
 				x.Index, x.Response.Status, wait, passed)
 		}
 	}
@@ -139,18 +140,21 @@ var hopelessKinds = map[RefusalKind]int{RefusedQuota: 1, RefusedModel: 1, Refuse
 // again unchanged.
 func hopelessNotRepeated(s *Trace, r *report) {
 	for _, x := range s.x {
-		if x.reply.End != wire.Refused || x.Missed || x.req.Op != wire.Generate || hopelessKinds[x.refusal.Kind] == 0 || x.isTransient() || x.Request.Body == nil {
+		if x.reply.End != wire.Refused || x.Missed || x.req.Op != wire.Generate || hopelessKinds[x.refusal.Kind] == 0 ||
+			x.isTransient() || x.Request.Body == nil {
 			continue
 		}
 		r.addObserved(1)
 		earlier := 0
 		for _, old := range s.x[:x.n] {
-			if old.reply.End == wire.Refused && old.refusal.Kind == x.refusal.Kind && isRepetition(old, x) && old.Response.Header.Get("X-Should-Retry") != "true" {
+			if old.reply.End == wire.Refused && old.refusal.Kind == x.refusal.Kind && isRepetition(old, x) &&
+				old.Response.Header.Get("X-Should-Retry") != "true" {
 				earlier++
 			}
 		}
 		if earlier >= hopelessKinds[x.refusal.Kind]+x.unrelated() {
-			r.addBare(x, wire.At(nil, ""), "", "the request was refused %s before (%s) and is sent again: %s", times(earlier), x.refusal.Kind, x.refusal.Words)
+			r.addBare(x, wire.At(nil, ""), "", "the request was refused %s before (%s) and is sent again: %s",
+				times(earlier), x.refusal.Kind, x.refusal.Words)
 		}
 	}
 }
@@ -167,7 +171,8 @@ func isRepetition(old, x *exchange) bool {
 	return isSameRequest(old, x)
 }
 
-var callerHeaders = map[string]*regexp.Regexp{"User-Agent": regexp.MustCompile(`.+`), "Traceparent": regexp.MustCompile(`^\w+-\w+`)}
+var callerHeaders = map[string]*regexp.Regexp{"User-Agent": regexp.MustCompile(`.+`),
+	"Traceparent": regexp.MustCompile(`^\w+-\w+`)}
 
 // unrelated is how many equal requests before x say nothing: one where no process is known and
 // x only begins a conversation, because a second test may begin the same one.
@@ -187,12 +192,16 @@ func overflowIsShortened(s *Trace, r *report) {
 			continue
 		}
 		for _, old := range long {
-			if old.Provider != x.Provider || old.req.Model != x.req.Model || !continuesRequest(old, x) && !isSameRequest(old, x) {
+			if old.Provider != x.Provider || old.req.Model != x.req.Model ||
+				!continuesRequest(old, x) && !isSameRequest(old, x) {
 				continue
 			}
 			r.addObserved(1)
-			if again := x.reply.End == wire.Refused && x.refusal.Kind == RefusedLength; again && len(x.Request.Body) >= len(old.Request.Body) {
-				r.addBare(x, wire.At(nil, ""), x.wire.RuleFor(wires.ContextFull), "exchange %d was too long for the model with %d bytes, and the conversation goes on with %d: %s", old.Index, len(old.Request.Body), len(x.Request.Body), x.refusal.Words)
+			if again := x.reply.End == wire.Refused && x.refusal.Kind == RefusedLength; again &&
+				len(x.Request.Body) >= len(old.Request.Body) {
+				r.addBare(x, wire.At(nil, ""), x.wire.RuleFor(wires.ContextFull),
+					"exchange %d was too long for the model with %d bytes, and the conversation goes on with %d: %s",
+					old.Index, len(old.Request.Body), len(x.Request.Body), x.refusal.Words)
 				break
 			}
 		}
@@ -210,7 +219,8 @@ func retryKeepsResults(s *Trace, r *report) {
 		if !x.asksForAnswer() || x.kind.isSide() {
 			continue
 		}
-		if before != nil && before.isTransient() && before.Provider == x.Provider && before.Process == x.Process && before.conversation == x.conversation {
+		if before != nil && before.isTransient() && before.Provider == x.Provider && before.Process == x.Process &&
+			before.conversation == x.conversation {
 			r.compareResults(before, x)
 		}
 		before = x
@@ -232,7 +242,9 @@ func (r *report) compareResults(then, now *exchange) {
 		}
 		r.addObserved(1)
 		if path, what := diffMembers(now.Provider, old.Node, it.Node, "cache_control"); path != "=" {
-			r.addBare(now, it.Place, "", "exchange %d failed, and the result of %s has changed when it is tried again: %s", then.Index, cutText(it.ID, 64), strings.TrimSpace(path+" "+what))
+			r.addBare(now, it.Place, "",
+				"exchange %d failed, and the result of %s has changed when it is tried again: %s", then.Index,
+				cutText(it.ID, 64), strings.TrimSpace(path+" "+what))
 		}
 	}
 }
@@ -250,13 +262,15 @@ func retryGoesOn(s *Trace, r *report) {
 			continue
 		}
 		for _, next := range s.x[failed.n+1:] {
-			if next.Provider != failed.Provider || next.Process != failed.Process || !next.asksForAnswer() || next.kind.isSide() {
+			if next.Provider != failed.Provider || next.Process != failed.Process || !next.asksForAnswer() ||
+				next.kind.isSide() {
 				continue
 			}
 			r.addObserved(1)
 			for _, old := range answered {
 				if isSameRequest(old, next) && !s.goesOnBeside(old, next) {
-					r.addBare(next, wire.At(nil, ""), "", "exchange %d failed with results of tools in it, and the run starts over with the request of exchange %d, whose calls were answered", failed.Index, old.Index)
+					r.addBare(next, wire.At(nil, ""), "",
+						"exchange %d failed with results of tools in it, and the run starts over with the request of exchange %d, whose calls were answered", failed.Index, old.Index)
 				}
 			}
 			break
@@ -268,7 +282,8 @@ func retryGoesOn(s *Trace, r *report) {
 // nothing that next brought: another session with the same prompt sent next.
 func (s *Trace) goesOnBeside(old, next *exchange) bool {
 	return slices.ContainsFunc(s.x[next.n+1:], func(x *exchange) bool {
-		return !isAncestor(next, x) && slices.ContainsFunc(x.replays, func(l *link) bool { return l.from == old && len(l.extra) == 0 })
+		return !isAncestor(next, x) &&
+			slices.ContainsFunc(x.replays, func(l *link) bool { return l.from == old && len(l.extra) == 0 })
 	})
 }
 

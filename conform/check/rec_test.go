@@ -23,10 +23,12 @@ func TestRefusedPromptMayGo(t *testing.T) {
 		status   int
 		reply    string
 		findings int
-	}{{400, tooLong, 0}, {529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, 1}, {200, answer, 1}} {
+	}{{400, tooLong, 0}, {529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, 1},
+		{200, answer, 1}} {
 		ev := evidence.FromExample(specs.Requirement{}, specs.Example{
 			Provider: evidence.Anthropic, Processes: []specs.ExampleProcess{{}, {Resumed: true}},
-			Exchanges: []specs.ExampleExchange{{Request: ask("A book."), Status: c.status, Reply: c.reply}, {Process: 1, Request: ask("Name a bird."), Reply: answer}},
+			Exchanges: []specs.ExampleExchange{{Request: ask("A book."), Status: c.status, Reply: c.reply},
+				{Process: 1, Request: ask("Name a bird."), Reply: answer}},
 		})
 		if res := find(t, "RES-001/prefix").Run(check.Decode(&ev)); len(res.Findings) != c.findings {
 			t.Errorf("after status %d: %+v", c.status, res.Findings)
@@ -75,13 +77,16 @@ func TestCallsOfTwoTests(t *testing.T) {
 		{"three", first, 3, [2]string{}, -1, true},
 		{"three of three programs", first, 3, [2]string{"User-Agent", "test/"}, -1, false},
 		{"three of three traces", first, 3, [2]string{"Traceparent", "00-0af7651916cd43dd8448eb211c80319"}, -1, false},
-		{"three of one trace", first, 3, [2]string{"Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333"}, -1, true},
+		{"three of one trace", first, 3,
+			[2]string{"Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333"}, -1, true},
 		{"two, a retry", first, 2, [2]string{"X-Stainless-Retry-Count", ""}, -1, true},
 		{"two in the middle", later, 2, [2]string{}, -1, true},
 		{"two of one process", first, 2, [2]string{}, 0, true},
-		{"two of one process and two traces", first, 2, [2]string{"Traceparent", "00-0af7651916cd43dd8448eb211c80319"}, 0, true},
+		{"two of one process and two traces", first, 2,
+			[2]string{"Traceparent", "00-0af7651916cd43dd8448eb211c80319"}, 0, true},
 	} {
-		for id, reply := range map[string]string{"BUD-002/same-bytes": cut, "ERR-005/not-repeated": declined, "REC-002/not-again": unknown} {
+		for id, reply := range map[string]string{"BUD-002/same-bytes": cut, "ERR-005/not-repeated": declined,
+			"REC-002/not-again": unknown} {
 			list := []evidence.Exchange{}
 			for i := range c.calls {
 				x := asked(i, "anthropic", c.body, map[string]int{cut: 200, declined: 200, unknown: 404}[reply], reply)
@@ -112,8 +117,10 @@ func TestPromptsInOneMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		later    specs.ExampleExchange
 		findings int
-	}{"the refused prompt stays": {ask("A book.", "Name a bird."), 1}, "it is left out": {ask("Another book, and a longer one."), 0}} {
-		ev := evidence.FromExample(specs.Requirement{}, specs.Example{Provider: evidence.Anthropic, Exchanges: []specs.ExampleExchange{ask("A book."), c.later}})
+	}{"the refused prompt stays": {ask("A book.", "Name a bird."), 1},
+		"it is left out": {ask("Another book, and a longer one."), 0}} {
+		ev := evidence.FromExample(specs.Requirement{},
+			specs.Example{Provider: evidence.Anthropic, Exchanges: []specs.ExampleExchange{ask("A book."), c.later}})
 		if res := find(t, "REC-003/shorter").Run(check.Decode(&ev)); len(res.Findings) != c.findings {
 			t.Errorf("%s: %+v", name, res.Findings)
 		}
@@ -131,9 +138,10 @@ func TestWaitsByClock(t *testing.T) {
 		observed   int
 		isFound    bool
 	}{
-		"too early":                        {200 * time.Millisecond, 2300 * time.Millisecond, [2]int{-1, -1}, 1, true},
-		"too early, and a slow answer":     {200 * time.Millisecond, 2 * time.Second, [2]int{0, 40}, 1, true},
-		"waited":                           {200 * time.Millisecond, 30300 * time.Millisecond, [2]int{-1, -1}, 1, false},
+		"too early":                    {200 * time.Millisecond, 2300 * time.Millisecond, [2]int{-1, -1}, 1, true},
+		"too early, and a slow answer": {200 * time.Millisecond, 2 * time.Second, [2]int{0, 40}, 1, true},
+		"waited": {200 * time.Millisecond, 30300 * time.Millisecond,
+			[2]int{-1, -1}, 1, false},
 		"waited, by another clock not":     {200 * time.Millisecond, 31 * time.Second, [2]int{0, 1}, 1, false},
 		"beside it":                        {800 * time.Millisecond, 400 * time.Millisecond, [2]int{1, 1}, 0, false},
 		"before it":                        {200 * time.Millisecond, -5 * time.Second, [2]int{5, 6}, 0, false},
@@ -141,15 +149,18 @@ func TestWaitsByClock(t *testing.T) {
 		"one time for all, dates waited":   {200 * time.Millisecond, 0, [2]int{0, 30}, 1, false},
 		"nothing known":                    {0, 0, [2]int{-1, -1}, 0, false},
 	} {
-		first, again := asked(0, "anthropic", minimal["anthropic"], 529, refused), asked(1, "anthropic", minimal["anthropic"], 529, refused)
+		first, again := asked(0, "anthropic", minimal["anthropic"], 529, refused),
+			asked(1, "anthropic", minimal["anthropic"], 529, refused)
 		first.Response.Header.Set("Retry-After", "30")
 		for i, x := range []*evidence.Exchange{&first, &again} {
 			if c.dates[i] >= 0 {
-				x.Response.Header.Set("Date", begin.Add(time.Duration(c.dates[i])*time.Second).Format("Mon, 02 Jan 2006 15:04:05 GMT"))
+				x.Response.Header.Set("Date",
+					begin.Add(time.Duration(c.dates[i])*time.Second).Format("Mon, 02 Jan 2006 15:04:05 GMT"))
 			}
 		}
 		first.Started, again.Started, first.Took = begin, begin.Add(c.next), c.took
-		if res := find(t, "REC-001/waits").Run(recording(first, again)); res.Observed != c.observed || len(res.Findings) > 0 != c.isFound {
+		if res := find(t, "REC-001/waits").Run(recording(first, again)); res.Observed != c.observed ||
+			len(res.Findings) > 0 != c.isFound {
 			t.Errorf("%s: %+v", name, res)
 		}
 	}

@@ -43,7 +43,8 @@ func isAlphanumeric(c byte) bool {
 func (s *Trace) eachTokenPair(f func(l *link, was, is *wire.Item)) {
 	for _, l := range s.links {
 		for _, p := range l.pairs {
-			if was, is := l.reply(p.r), l.sent(p.q); was.Token != "" && is.Token != "" && is.Type != referenceType && was.What == is.What {
+			if was, is := l.reply(p.r), l.sent(p.q); was.Token != "" && is.Token != "" && is.Type != referenceType &&
+				was.What == is.What {
 				f(l, was, is)
 			}
 		}
@@ -59,8 +60,10 @@ func tokenNotCleaned(s *Trace, r *report) {
 		if slices.Contains(tokensOf(was), is.Token) {
 			return
 		}
-		if by := cmp.Or(cleaningShape(was.Token, is.Token).editor, cleaningShape(plainBase64(was.Token), plainBase64(is.Token)).editor); by != "" {
-			r.addChange(l, tokenPlace(l.to, is), was.TokenAt, l.to.wire.RuleFor(wires.ForeignToken), "the token of %s was edited by %s: %s", is.What, by, describeDifference(was.Token, is.Token))
+		if by := cmp.Or(cleaningShape(was.Token, is.Token).editor,
+			cleaningShape(plainBase64(was.Token), plainBase64(is.Token)).editor); by != "" {
+			r.addChange(l, tokenPlace(l.to, is), was.TokenAt, l.to.wire.RuleFor(wires.ForeignToken),
+				"the token of %s was edited by %s: %s", is.What, by, describeDifference(was.Token, is.Token))
 		}
 	})
 }
@@ -81,7 +84,8 @@ func signedTextNotCleaned(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if by := cleaningShape(was.Text, is.Text).editor; by != "" {
-			f := r.addChange(l, is.Place, was.Place, l.to.wire.RuleFor(wires.SignedText), "text under a signature was edited by %s: %s", by, describeTextDifference(was.Text, is.Text))
+			f := r.addChange(l, is.Place, was.Place, l.to.wire.RuleFor(wires.SignedText),
+				"text under a signature was edited by %s: %s", by, describeTextDifference(was.Text, is.Text))
 			if l.to.wire.Has(wires.SignedParts) {
 				f.Consequence = specs.Degraded // the signature is checked, the text beside it is not
 			}
@@ -101,7 +105,8 @@ func argumentsNotCleaned(s *Trace, r *report) {
 			return
 		}
 		for _, shape := range cleaningShapesIn(was.Args, is.Args) {
-			r.addChange(l, is.Place, was.Place, "R54", "the arguments of tool call %s were edited by %s (%s): %s", is.Label(), shape.editor, shape.name, describeArguments(was.Args, is.Args))
+			r.addChange(l, is.Place, was.Place, "R54", "the arguments of tool call %s were edited by %s (%s): %s",
+				is.Label(), shape.editor, shape.name, describeArguments(was.Args, is.Args))
 			return
 		}
 	})
@@ -131,13 +136,15 @@ func cleaningShapesIn(was, is string) (shapes []editShape) {
 // text that has nothing else. Text whose signature is sent with it is for RED-001.
 func wordsNotCleaned(s *Trace, r *report) {
 	s.eachPair("", wire.Text, func(l *link, _ pair, was, is *wire.Item) {
-		if !isVisibleText(was) || is.What != wire.Text || was.Token != "" && is.Token != "" || isMaskedByRecorder(was.Text, is.Text) {
+		if !isVisibleText(was) || is.What != wire.Text || was.Token != "" && is.Token != "" ||
+			isMaskedByRecorder(was.Text, is.Text) {
 			return
 		}
 		r.addObserved(1)
 		old, now := strings.TrimSpace(was.Text), strings.TrimSpace(is.Text)
 		if by := cleaningShape(old, now).editor; by != "" {
-			r.addChange(l, is.Place, was.Place, "R54", "what the model said was edited by %s: %s", by, describeTextDifference(old, now)).Consequence = unbound(l.to)
+			r.addChange(l, is.Place, was.Place, "R54", "what the model said was edited by %s: %s", by,
+				describeTextDifference(old, now)).Consequence = unbound(l.to)
 		}
 	})
 }
@@ -154,7 +161,8 @@ func resultNotCleaned(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if shape := cleaningShape(old, later); shape.editor != "" {
-				r.addPrefixFinding(now, is[i].Place, "the result that exchange %d sent at %s was edited afterwards by the agent's own redactor or sanitiser: %s", then.Index, was[i].Place.Path, describeTextDifference(old, later))
+				r.addPrefixFinding(now, is[i].Place,
+					"the result that exchange %d sent at %s was edited afterwards by the agent's own redactor or sanitiser: %s", then.Index, was[i].Place.Path, describeTextDifference(old, later))
 			}
 		}
 	})

@@ -73,10 +73,12 @@ func TestRefusalKinds(t *testing.T) {
 // cutWords are messages of the wire rules that their table shows cut off before the words by
 // which they are known, or that are known by their status.
 var cutWords = []string{
-	"model: NAME", "Incorrect API key provided: … You can find your API key at https://platform.openai.com/account/api-keys.",
+	"model: NAME",
+	"Incorrect API key provided: … You can find your API key at https://platform.openai.com/account/api-keys.",
 	"Rate limit reached for X … Please try again in 1.2s.", "The model is overloaded. Please try again later.",
 	"… for custom tool call …", "… for local shell call …", "… for shell call output …",
-	"….properties[a].items: missing field.", "….properties: only allowed for OBJECT type", "Request contains an invalid argument.",
+	"….properties[a].items: missing field.", "….properties: only allowed for OBJECT type",
+	"Request contains an invalid argument.",
 }
 
 // TestWordsOfTheWireRules: what section 5 of the wire rules says that a provider answers is known
@@ -106,7 +108,8 @@ func TestWordsOfTheWireRules(t *testing.T) {
 			}
 			seen++
 			got := recording(asked(0, provider, minimal[provider], 400, reply)).Refusals()[0]
-			if got.Kind == check.RefusedForm && !slices.Contains(rule.IDs, got.Rule) && !slices.Contains(cutWords, words) {
+			if got.Kind == check.RefusedForm && !slices.Contains(rule.IDs, got.Rule) &&
+				!slices.Contains(cutWords, words) {
 				t.Errorf("%s says %q, which is taken for %q", rule.IDs[0], words, got.Rule)
 			}
 		}
@@ -138,9 +141,11 @@ func TestRefusalWords(t *testing.T) {
 // TestRefusalPlace: the finding points to what the words speak of.
 func TestRefusalPlace(t *testing.T) {
 	for _, c := range []struct{ provider, reply, path string }{
-		{"anthropic", `{"error":{"message":"messages.1.content.0.text.text: Input should be a valid string"}}`, "messages[1].content[0].text"},
+		{"anthropic", `{"error":{"message":"messages.1.content.0.text.text: Input should be a valid string"}}`,
+			"messages[1].content[0].text"},
 		{"openai", `{"error":{"message":"Invalid value","param":"input[0].content"}}`, "input[0].content"},
-		{"gemini", `{"error":{"message":"* GenerateContentRequest.contents[0].parts[0].data: required oneof field 'data' must have one initialized field"}}`, "contents[0].parts[0]"},
+		{"gemini",
+			`{"error":{"message":"* GenerateContentRequest.contents[0].parts[0].data: required oneof field 'data' must have one initialized field"}}`, "contents[0].parts[0]"},
 		{"openai", `{"error":{"message":"no"}}`, ""},
 	} {
 		res := find(t, "ERR-001/form").Run(recording(asked(0, c.provider, minimal[c.provider], 400, c.reply)))
@@ -175,7 +180,8 @@ func TestRepeatedAfterRefusal(t *testing.T) {
 			t.Errorf("%s: %+v %+v", c.name, bytes, words)
 		}
 	}
-	rate := recording(asked(0, "openai", body, 429, `{"error":{"message":"slow down"}}`), asked(1, "openai", body, 429, `{"error":{"message":"slow down"}}`))
+	rate := recording(asked(0, "openai", body, 429, `{"error":{"message":"slow down"}}`),
+		asked(1, "openai", body, 429, `{"error":{"message":"slow down"}}`))
 	if res := find(t, "ERR-002/same-bytes").Run(rate); len(res.Findings) > 0 || res.Observed > 0 {
 		t.Errorf("a retry after 429: %+v", res)
 	}
@@ -185,7 +191,8 @@ func TestRepeatedAfterRefusal(t *testing.T) {
 // says nothing about another, and a question without a body may be asked again.
 func TestRepeatedOperations(t *testing.T) {
 	refused := `{"error":{"message":"Unknown parameter: 'input[0].foo'."}}`
-	const openAI, anthropic, gemini = "https://api.openai.com/v1/", "https://api.anthropic.com/v1/", "https://generativelanguage.googleapis.com/v1beta/"
+	const openAI, anthropic, gemini = "https://api.openai.com/v1/", "https://api.anthropic.com/v1/",
+		"https://generativelanguage.googleapis.com/v1beta/"
 	for _, c := range []struct {
 		provider, first, then, body string
 		want                        bool
@@ -193,9 +200,11 @@ func TestRepeatedOperations(t *testing.T) {
 		{"openai", openAI + "responses/compact", openAI + "responses/compact", minimal["openai"], true},
 		{"openai", openAI + "responses/input_tokens", openAI + "responses/input_tokens", minimal["openai"], true},
 		{"openai", openAI + "batches", openAI + "batches", `{"input_file_id":"file-1"}`, true},
-		{"anthropic", anthropic + "messages/count_tokens", anthropic + "messages/count_tokens", minimal["anthropic"], true},
+		{"anthropic", anthropic + "messages/count_tokens", anthropic + "messages/count_tokens",
+			minimal["anthropic"], true},
 		{"anthropic", anthropic + "messages/batches", anthropic + "messages/batches", `{"requests":[]}`, true},
-		{"gemini", gemini + "models/gemini-3-pro:countTokens", gemini + "models/gemini-3-pro:countTokens", minimal["gemini"], true},
+		{"gemini", gemini + "models/gemini-3-pro:countTokens", gemini + "models/gemini-3-pro:countTokens",
+			minimal["gemini"], true},
 		{"gemini", gemini + "cachedContents", gemini + "cachedContents", minimal["gemini"], true},
 		{"openai", openAI + "responses/compact", openAI + "responses", minimal["openai"], false},
 		{"openai", openAI + "responses/compact", openAI + "responses/input_tokens", minimal["openai"], false},
@@ -224,7 +233,8 @@ func TestUnreadableReplies(t *testing.T) {
 		{"a page for a stream", "openai", stream, "<html>Sign in</html>", "ERR-003/event"},
 		{"comments for a stream", "openai", stream, ": ping\n\n: ping\n\n", "ERR-003/event"},
 		{"a page", "gemini", minimal["gemini"], "<html>Sign in</html>", "ERR-003/provider-object"},
-		{"half a document", "anthropic", minimal["anthropic"], `{"type":"message","content":[{"type":"te`, "ERR-003/whole-document"},
+		{"half a document", "anthropic", minimal["anthropic"], `{"type":"message","content":[{"type":"te`,
+			"ERR-003/whole-document"},
 		{"half a document for a stream", "openai", stream, `{"output":[`, "ERR-003/whole-document"},
 		{"another document", "anthropic", minimal["anthropic"], `{"ok":true}`, "ERR-003/provider-object"},
 		{"another document", "openai", minimal["openai"], `{"ok":true}`, "ERR-003/provider-object"},
@@ -233,21 +243,27 @@ func TestUnreadableReplies(t *testing.T) {
 		{"a reply", "gemini", minimal["gemini"], `{"promptFeedback":{"blockReason":"SAFETY"}}`, ""},
 		{"a stream", "openai", stream, event, ""},
 		{"a document for a stream", "openai", stream, `{"status":"completed","output":[]}`, ""},
-		{"an error with status 200", "anthropic", minimal["anthropic"], `{"type":"error","error":{"message":"Overloaded"}}`, "ERR-003/provider-object"},
-		{"an error with status 200", "gemini", minimal["gemini"], `{"error":{"message":"no","status":"INVALID_ARGUMENT"}}`, "ERR-003/provider-object"},
-		{"a response that failed", "openai", minimal["openai"], `{"status":"failed","error":{"message":"no"},"output":[]}`, ""},
+		{"an error with status 200", "anthropic", minimal["anthropic"],
+			`{"type":"error","error":{"message":"Overloaded"}}`, "ERR-003/provider-object"},
+		{"an error with status 200", "gemini", minimal["gemini"],
+			`{"error":{"message":"no","status":"INVALID_ARGUMENT"}}`, "ERR-003/provider-object"},
+		{"a response that failed", "openai", minimal["openai"],
+			`{"status":"failed","error":{"message":"no"},"output":[]}`, ""},
 	} {
 		x := asked(0, c.provider, c.body, 200, c.reply)
 		x.Response.End = "eof"
-		for _, id := range []string{"ERR-003/empty", "ERR-003/event", "ERR-003/whole-document", "ERR-003/provider-object"} {
+		for _, id := range []string{"ERR-003/empty", "ERR-003/event", "ERR-003/whole-document",
+			"ERR-003/provider-object"} {
 			res := find(t, id).Run(recording(x))
-			if (len(res.Findings) > 0) != (id == c.check) || len(res.Findings) > 0 && res.Findings[0].Consequence != "" {
+			if (len(res.Findings) > 0) != (id == c.check) ||
+				len(res.Findings) > 0 && res.Findings[0].Consequence != "" {
 				t.Errorf("%s (%s): %s: %+v", c.name, c.provider, id, res)
 			}
 			unmarked := x
 			unmarked.Response.End = ""
 			isLost := id == "ERR-003/empty" || id == "ERR-003/whole-document"
-			if res := find(t, id).Run(recording(unmarked)); len(res.Findings) > 0 && (res.Findings[0].Consequence == specs.Degraded) != isLost {
+			if res := find(t, id).Run(recording(unmarked)); len(res.Findings) > 0 &&
+				(res.Findings[0].Consequence == specs.Degraded) != isLost {
 				t.Errorf("%s (%s), in a format that marks no end: %s: %+v", c.name, c.provider, id, res)
 			}
 			cut := x
@@ -290,7 +306,8 @@ func TestInterrupt(t *testing.T) {
 // speak of and in no other.
 func TestQuotedOnlyWhereItBelongs(t *testing.T) {
 	body := `{"model":"claude-opus-4-6","max_tokens":10,"messages":[{"role":"user","content":""},{"role":"tool","content":"x"},{"role":"user","content":"x"}]}`
-	tr := recording(asked(0, "anthropic", body, 400, strings.Replace(errorShapes["anthropic"], "WORDS", "messages.1.role: Input should be 'user' or 'assistant'", 1)))
+	tr := recording(asked(0, "anthropic", body, 400, strings.Replace(errorShapes["anthropic"], "WORDS",
+		"messages.1.role: Input should be 'user' or 'assistant'", 1)))
 	roles, empty := find(t, "ORD-015/roles").Run(tr).Findings, find(t, "ORD-014/nothing-empty").Run(tr).Findings
 	if len(roles) != 1 || !strings.Contains(roles[0].Message, "Anthropic refused the request: \"messages.1.role") {
 		t.Errorf("%+v", roles)
@@ -341,20 +358,26 @@ func TestErrorDocumentIsNoAcceptance(t *testing.T) {
 // server that speaks its format.
 func TestServerIsNamed(t *testing.T) {
 	body := strings.Replace(minimal["anthropic"], `"role":"user"`, `"role":"tool"`, 1)
-	reply := strings.Replace(errorShapes["anthropic"], "WORDS", "messages.0.role: Input should be 'user' or 'assistant'", 1)
+	reply := strings.Replace(errorShapes["anthropic"], "WORDS",
+		"messages.0.role: Input should be 'user' or 'assistant'", 1)
 	for _, c := range []struct {
 		name, url                    string
 		provenance                   evidence.Provenance
 		status                       int
 		general, specific, noMention string
 	}{
-		{name: "the provider refuses", url: "https://api.anthropic.com/v1/messages", status: 400, general: "Anthropic refused the request", specific: "Anthropic refused the request: "},
-		{name: "a simulator refuses", url: "http://127.0.0.1:8080/v1/messages", provenance: evidence.ProvenanceSimulator, status: 400,
+		{name: "the provider refuses", url: "https://api.anthropic.com/v1/messages", status: 400,
 			general: "Anthropic refused the request", specific: "Anthropic refused the request: "},
-		{name: "a gateway refuses", url: "https://llm.example.com/v1/messages", status: 400, general: "the server llm.example.com refused the request",
+		{name: "a simulator refuses", url: "http://127.0.0.1:8080/v1/messages",
+			provenance: evidence.ProvenanceSimulator, status: 400,
+			general: "Anthropic refused the request", specific: "Anthropic refused the request: "},
+		{name: "a gateway refuses", url: "https://llm.example.com/v1/messages", status: 400,
+			general:  "the server llm.example.com refused the request",
 			specific: "the server llm.example.com refused the request: ", noMention: "Anthropic"},
-		{name: "the provider answers", url: "https://api.anthropic.com/v1/messages", status: 200, specific: "where Anthropic refuses this it says "},
-		{name: "a gateway answers", url: "https://llm.example.com/v1/messages", status: 200, specific: "a server that refuses this may say ", noMention: "Anthropic"},
+		{name: "the provider answers", url: "https://api.anthropic.com/v1/messages", status: 200,
+			specific: "where Anthropic refuses this it says "},
+		{name: "a gateway answers", url: "https://llm.example.com/v1/messages", status: 200,
+			specific: "a server that refuses this may say ", noMention: "Anthropic"},
 	} {
 		x := asked(0, "anthropic", body, c.status, reply)
 		x.Request.URL, x.Provenance = c.url, c.provenance

@@ -85,7 +85,8 @@ func (x *exchange) tipBefore(n int) *exchange {
 	joined, tip := x.joinedReplies(start), start
 	for queue := []*exchange{start}; len(queue) > 0; queue = queue[1:] {
 		for _, f := range queue[0].followers {
-			if f.Process == start.Process && f.conversation == start.conversation && !f.beginsSideBranch() && !slices.Contains(joined, f) {
+			if f.Process == start.Process && f.conversation == start.conversation && !f.beginsSideBranch() &&
+				!slices.Contains(joined, f) {
 				queue = append(queue, f)
 				if f.n > tip.n {
 					tip = f
@@ -118,7 +119,8 @@ func (x *exchange) beginsSideBranch() bool {
 // opensTurn reports whether x asks something new where the model had ended its turn.
 func (x *exchange) opensTurn() bool {
 	p := x.previous
-	if p == nil || !p.isAnswer() || slices.ContainsFunc(p.reply.Items, func(it wire.Item) bool { return it.What == wire.Call }) {
+	if p == nil || !p.isAnswer() ||
+		slices.ContainsFunc(p.reply.Items, func(it wire.Item) bool { return it.What == wire.Call }) {
 		return false
 	}
 	return x.base == p && x.turn > 0 || x.base != p && x.turn > len(p.req.Items)
@@ -139,8 +141,10 @@ func (s *Trace) lostConversation(first *exchange, continued map[int]bool) *excha
 		switch {
 		case x.Process < 0 || x.Process >= first.Process || x.Provider != first.Provider:
 		case x.conversation < 0 || continued[x.conversation] || s.startKind(x) != Main || x.isOnSideBranch():
-		case x.reply.End == wire.Refused && !x.isTransient() && x.lastReply() == nil: // no history yet, and the prompt may go
-		case len(continued) == 0 || sameSystem(x.req.System, first.req.System) && tree.Equal(x.req.Tools, first.req.Tools, "cache_control") && s.ranBeside(x, continued):
+		case x.reply.End == wire.Refused && !x.isTransient() &&
+			x.lastReply() == nil: // no history yet, and the prompt may go
+		case len(continued) == 0 || sameSystem(x.req.System, first.req.System) &&
+			tree.Equal(x.req.Tools, first.req.Tools, "cache_control") && s.ranBeside(x, continued):
 			return x
 		}
 	}
@@ -162,7 +166,8 @@ func (s *Trace) ranBeside(x *exchange, conversations map[int]bool) bool {
 func (s *Trace) isStartedByCall(x *exchange) bool {
 	words := openingWords(x)
 	return len(words) >= longText && slices.ContainsFunc(s.x[:x.n], func(o *exchange) bool {
-		return slices.ContainsFunc(o.reply.Items, func(it wire.Item) bool { return it.What == wire.Call && strings.Contains(it.Args, words) })
+		return slices.ContainsFunc(o.reply.Items,
+			func(it wire.Item) bool { return it.What == wire.Call && strings.Contains(it.Args, words) })
 	})
 }
 
@@ -183,7 +188,8 @@ func (p resumption) recallsItself() bool {
 // isKeptByProvider reports whether the provider adds the history to the request. What a
 // warm-up brought is no history.
 func (x *exchange) isKeptByProvider() bool {
-	return x.wire.Has(wires.StoresReplies) && x.req.Stateful && (x.base == nil || !x.base.isWarmUp() || x.base.isKeptByProvider())
+	return x.wire.Has(wires.StoresReplies) && x.req.Stateful &&
+		(x.base == nil || !x.base.isWarmUp() || x.base.isKeptByProvider())
 }
 
 func resumePrefix(s *Trace, r *report) {
@@ -200,11 +206,13 @@ func resumePrefix(s *Trace, r *report) {
 // leaves out of every closed turn is not lost by its resume.
 func resumeReasoning(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
-		if !p.first.wire.Has(wires.EncryptedItems) || !p.recallsItself() || s.isShortenedSince(p.before, p.first) || s.hasRefusedReasoning(p) {
+		if !p.first.wire.Has(wires.EncryptedItems) || !p.recallsItself() || s.isShortenedSince(p.before, p.first) ||
+			s.hasRefusedReasoning(p) {
 			continue
 		}
 		dropsClosed := slices.ContainsFunc(s.links, func(l *link) bool {
-			return l.to.n < p.first.n && !l.open() && slices.ContainsFunc(l.missing, func(i int) bool { return l.reply(i).What == wire.Thinking })
+			return l.to.n < p.first.n && !l.open() &&
+				slices.ContainsFunc(l.missing, func(i int) bool { return l.reply(i).What == wire.Thinking })
 		})
 		for _, l := range p.first.replays {
 			held := p.before.reasoningOf(l.from)
@@ -218,9 +226,12 @@ func resumeReasoning(s *Trace, r *report) {
 				switch was, is := l.reply(i), l.sentFor(i); {
 				case l.isForOtherModel(), dropsClosed && !l.open():
 				case is == nil:
-					f = r.addLostItem(l, i, "", "reasoning item %s, which exchange %d held%s, is gone", was.ItemID, p.before.Index, at)
+					f = r.addLostItem(l, i, "", "reasoning item %s, which exchange %d held%s, is gone", was.ItemID,
+						p.before.Index, at)
 				case was.Token != "" && is.Token == "" && is.Type != referenceType:
-					f = r.addChange(l, is.Place, was.Place, "", "reasoning item %s, which exchange %d held%s, has lost its encrypted content", was.ItemID, p.before.Index, at)
+					f = r.addChange(l, is.Place, was.Place, "",
+						"reasoning item %s, which exchange %d held%s, has lost its encrypted content", was.ItemID,
+						p.before.Index, at)
 				}
 				if f != nil && !l.open() {
 					f.Consequence = specs.Degraded
@@ -255,7 +266,8 @@ func (x *exchange) reasoningOf(from *exchange) map[int]string {
 // before: it goes on without it.
 func (s *Trace) hasRefusedReasoning(p resumption) bool {
 	return slices.ContainsFunc(s.x[:p.first.n], func(x *exchange) bool {
-		return x.conversation == p.before.conversation && slices.Contains([]string{"O-12", "O-14", "O-15"}, x.refusal.Rule)
+		return x.conversation == p.before.conversation &&
+			slices.Contains([]string{"O-12", "O-14", "O-15"}, x.refusal.Rule)
 	})
 }
 
@@ -268,7 +280,8 @@ func (s *Trace) eachNext(f func(then, now *exchange)) {
 		if joined := x.joinedReplies(then); len(joined) > 0 {
 			then = joined[0]
 		}
-		if then != nil && then.asksForAnswer() && !then.isKeptByProvider() && !x.kind.isSide() && x.kind != Compacted && !x.isKeptByProvider() {
+		if then != nil && then.asksForAnswer() && !then.isKeptByProvider() && !x.kind.isSide() && x.kind != Compacted &&
+			!x.isKeptByProvider() {
 			f(then, x)
 		}
 	}
@@ -292,12 +305,14 @@ func (x *exchange) lastReply() *exchange {
 // bindsPrefix reports whether x sends state that its model has bound to all that
 // stands before it.
 func (x *exchange) bindsPrefix() bool {
-	return hasBindingModel(x) && slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.Token != "" && it.Model() })
+	return hasBindingModel(x) && slices.ContainsFunc(x.req.Items,
+		func(it wire.Item) bool { return it.Token != "" && it.Model() })
 }
 
 func hasBindingModel(x *exchange) bool {
 	m := specs.ParseModel(x.modelAsked())
-	return m.Family == "claude" && (m.HasWord("fable") && !m.IsBefore(5, 1) || (m.HasWord("opus") || m.HasWord("sonnet")) && !m.IsBefore(5, 5))
+	return m.Family == "claude" &&
+		(m.HasWord("fable") && !m.IsBefore(5, 1) || (m.HasWord("opus") || m.HasWord("sonnet")) && !m.IsBefore(5, 5))
 }
 
 // addPrefixFinding adds a finding about what stands before replies. A model that
@@ -317,13 +332,15 @@ func (r *report) addPrefixFinding(x *exchange, at wire.Place, format string, arg
 // without. One that ended without being an answer may go with the process that said so.
 func lastReplyKept(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
-		if p.before.isAnswer() && p.first.kind != Compacted && !s.isShortenedSince(p.before, p.first) && !p.before.mayDropCalls(p.first) {
+		if p.before.isAnswer() && p.first.kind != Compacted && !s.isShortenedSince(p.before, p.first) &&
+			!p.before.mayDropCalls(p.first) {
 			r.judgeLastReply(p.before, p.first)
 		}
 	}
 	for _, x := range s.x {
 		p := x.previous
-		if p == nil || x.kind.isSide() || x.kind == Compacted || p.Process != x.Process || !p.canBeSentBack() || !sameSystem(p.req.System, x.req.System) {
+		if p == nil || x.kind.isSide() || x.kind == Compacted || p.Process != x.Process || !p.canBeSentBack() ||
+			!sameSystem(p.req.System, x.req.System) {
 			continue
 		}
 		if x.sameRequest(p) || p.isContinuedBeside(x) || p.mayBeLeftOut() || s.isShortenedSince(p, x) {
@@ -339,7 +356,8 @@ func lastReplyKept(s *Trace, r *report) {
 // for another reason than its length, or holds nothing that can stand alone (A-40, O-12).
 func (x *exchange) mayBeLeftOut() bool {
 	stands := func(it wire.Item) bool {
-		return it.What != wire.Thinking && it.What != wire.Redacted && (it.What != wire.Text || it.HasToken || isVisibleText(&it))
+		return it.What != wire.Thinking && it.What != wire.Redacted &&
+			(it.What != wire.Text || it.HasToken || isVisibleText(&it))
 	}
 	isCut, items := slices.Contains(cutStops, x.reply.Stop), x.reply.Items
 	if last := len(items) - 1; isCut && last >= 0 && items[last].What == wire.Call {
@@ -372,7 +390,8 @@ func (r *report) judgeLastReply(before, now *exchange) *Finding {
 	said := before.reply.Items[0].Place
 	at := wire.At(nil, "")
 	if it := now.saidByUser(before); it != nil {
-		f := r.addFinding(now, it.Place, "", "what the model said in exchange %d is sent as words of the %s (%s)", before.Index, it.Role, emittedAt(before, said))
+		f := r.addFinding(now, it.Place, "", "what the model said in exchange %d is sent as words of the %s (%s)",
+			before.Index, it.Role, emittedAt(before, said))
 		f.Consequence = specs.Unsafe
 		return f
 	}
@@ -416,7 +435,8 @@ func resumeOnce(s *Trace, r *report) {
 			end = max(end, l.items[len(l.items)-1]+1)
 			for _, q := range l.again {
 				it := l.sent(q)
-				f := r.addFinding(p.first, it.Place, "", "%s of the reply of exchange %d is sent back twice", it.What, l.from.Index)
+				f := r.addFinding(p.first, it.Place, "", "%s of the reply of exchange %d is sent back twice", it.What,
+					l.from.Index)
 				if it.What != wire.Call && it.ItemID == "" {
 					f.Consequence = specs.Degraded // see sentOnce
 				}
@@ -428,7 +448,9 @@ func resumeOnce(s *Trace, r *report) {
 		known := len(p.before.base.heldItems()) + len(p.before.req.Items) - len(p.first.base.heldItems())
 		for q := max(end, known, 0); q < len(p.first.req.Items); q++ {
 			it := &p.first.req.Items[q]
-			isInvented := it.What == wire.Call && !slices.ContainsFunc(slices.Concat(p.before.req.Items, p.first.req.Items[:q]), func(o wire.Item) bool { return o.ID == it.ID })
+			isInvented := it.What == wire.Call &&
+				!slices.ContainsFunc(slices.Concat(p.before.req.Items, p.first.req.Items[:q]),
+					func(o wire.Item) bool { return o.ID == it.ID })
 			if k := indexOfResult(p.before.req.Items, it); k >= 0 || it.Model() && !isInvented {
 				r.addFinding(p.first, it.Place, "", "%s stands again after the transcript it belongs to", it.What)
 			}
@@ -439,7 +461,8 @@ func resumeOnce(s *Trace, r *report) {
 // leftProvider reports whether another provider was asked between the two requests of a
 // resumption.
 func (s *Trace) leftProvider(p resumption) bool {
-	return slices.ContainsFunc(s.x[p.before.n:p.first.n], func(x *exchange) bool { return x.Provider != p.first.Provider && x.asksForAnswer() })
+	return slices.ContainsFunc(s.x[p.before.n:p.first.n],
+		func(x *exchange) bool { return x.Provider != p.first.Provider && x.asksForAnswer() })
 }
 
 // indexOfResult finds a result the old transcript already holds. A user may say the

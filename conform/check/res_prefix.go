@@ -110,10 +110,12 @@ func (r *report) comparePrefix(then, now *exchange) {
 	for k, a := range was {
 		if k >= len(is) {
 			at := wire.At(nil, a.item.Place.Path)
-			r.addPrefixFinding(now, at, "%s that exchange %d sent at %s is gone, with everything after it", a.item.What, a.in.Index, a.item.Place.Path)
+			r.addPrefixFinding(now, at, "%s that exchange %d sent at %s is gone, with everything after it", a.item.What,
+				a.in.Index, a.item.Place.Path)
 			return
 		}
-		if begun := then.begunAnswer(); begun != "" && k == len(was)-1 && is[k].reply == then && strings.HasPrefix(is[k].item.Text, begun) {
+		if begun := then.begunAnswer(); begun != "" && k == len(was)-1 && is[k].reply == then &&
+			strings.HasPrefix(is[k].item.Text, begun) {
 			return // the client joined the reply to the beginning that it had given
 		}
 		if difference := elementDifference(now.Provider, a, is[k]); difference != nil {
@@ -121,7 +123,9 @@ func (r *report) comparePrefix(then, now *exchange) {
 				r.addPrefixFinding(now, is[k].item.Place, "%s", shift).Form = "shifted"
 				return
 			}
-			f := r.addPrefixFinding(now, is[k].item.Place, "%s that exchange %d sent at %s is not what stands there now: %s", a.item.What, a.in.Index, a.item.Place.Path, difference)
+			f := r.addPrefixFinding(now, is[k].item.Place,
+				"%s that exchange %d sent at %s is not what stands there now: %s", a.item.What, a.in.Index,
+				a.item.Place.Path, difference)
 			if !now.bindsPrefix() && a.in.standsForRefused(a.item) {
 				f.Consequence = specs.Degraded
 			}
@@ -154,9 +158,11 @@ func describeShift(provider string, was, is []element) string {
 	for d := 1; d <= mostShifted; d++ {
 		switch {
 		case d < len(is) && goesOn(was, is[d:]):
-			return fmt.Sprintf("inserted into the history: %s, before what exchange %d sent at %s", name(is[:d]), was[0].in.Index, was[0].item.Place.Path)
+			return fmt.Sprintf("inserted into the history: %s, before what exchange %d sent at %s", name(is[:d]),
+				was[0].in.Index, was[0].item.Place.Path)
 		case d < len(was) && goesOn(was[d:], is):
-			return fmt.Sprintf("lost from the history: %s, which exchange %d sent at %s", name(was[:d]), was[0].in.Index, was[0].item.Place.Path)
+			return fmt.Sprintf("lost from the history: %s, which exchange %d sent at %s", name(was[:d]),
+				was[0].in.Index, was[0].item.Place.Path)
 		}
 	}
 	return ""
@@ -202,7 +208,8 @@ func elementDifference(provider string, a, b element) any {
 	case was.What == wire.Text || was.Node == nil || is.Node == nil:
 		return nil
 	default:
-		if path, what := diffMembers(provider, was.Node, is.Node, "cache_control", "thoughtSignature", "thought_signature", "thought"); path != "=" {
+		if path, what := diffMembers(provider, was.Node, is.Node, "cache_control", "thoughtSignature",
+			"thought_signature", "thought"); path != "=" {
 			return strings.TrimSpace(path + " " + what)
 		}
 		return nil
@@ -221,16 +228,18 @@ func isHandoff(then, now *exchange) bool {
 	if sameSystem(then.req.System, now.req.System) {
 		return false
 	}
-	return now.beginsSideBranch() && isOtherAgent(then, now) || slices.ContainsFunc(then.reply.Items, func(it wire.Item) bool {
-		return it.What == wire.Call && offersTool(then, it.Name) && !offersTool(now, it.Name)
-	})
+	return now.beginsSideBranch() && isOtherAgent(then, now) ||
+		slices.ContainsFunc(then.reply.Items, func(it wire.Item) bool {
+			return it.What == wire.Call && offersTool(then, it.Name) && !offersTool(now, it.Name)
+		})
 }
 
 // isOtherAgent reports whether both have tools, not the same ones, and system prompts that
 // differ from their first half on: a prompt that was only edited is still that of one agent.
 func isOtherAgent(then, now *exchange) bool {
 	was, is := textOf(then.req.System), textOf(now.req.System)
-	return hasTools(then) && hasTools(now) && diffTools(then, now) != "" && 2*decide.FirstDifference(was, is) < min(len(was), len(is))
+	return hasTools(then) && hasTools(now) && diffTools(then, now) != "" &&
+		2*decide.FirstDifference(was, is) < min(len(was), len(is))
 }
 
 func offersTool(x *exchange, name string) bool {
@@ -244,7 +253,8 @@ func systemConstant(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if path, what := diffSystem(then.req.System, now.req.System); path != "=" {
-			r.addPrefixFinding(now, wire.At(now.req.System, "system"), "the system prompt is not that of exchange %d: system%s %s", then.Index, path, what)
+			r.addPrefixFinding(now, wire.At(now.req.System, "system"),
+				"the system prompt is not that of exchange %d: system%s %s", then.Index, path, what)
 		}
 	})
 }
@@ -256,7 +266,8 @@ func toolsConstant(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if what := diffTools(then, now); what != "" {
-			r.addPrefixFinding(now, wire.At(now.req.Tools, "tools"), "the tools are not those of exchange %d: %s", then.Index, what)
+			r.addPrefixFinding(now, wire.At(now.req.Tools, "tools"), "the tools are not those of exchange %d: %s",
+				then.Index, what)
 		}
 	})
 }
@@ -271,7 +282,9 @@ func (r *report) compareBytes(then, now *exchange) {
 		}
 		r.addObserved(1)
 		if !tree.SameTokens(was, is) {
-			r.addFinding(now, b.Place, "", "the arguments mean the same as in exchange %d and are written differently: %s", then.Index, describeTextDifference(a.Args, b.Args))
+			r.addFinding(now, b.Place, "",
+				"the arguments mean the same as in exchange %d and are written differently: %s", then.Index,
+				describeTextDifference(a.Args, b.Args))
 			return
 		}
 	}
@@ -291,16 +304,17 @@ func diffTools(then, now *exchange) string {
 	for _, t := range was {
 		name := toolName(t)
 		k := slices.IndexFunc(is, func(o *tree.Node) bool { return toolName(o) == name })
-		if isDeferred(t) && (k < 0 || isDeferred(is[k])) && !slices.ContainsFunc(now.req.Items, func(it wire.Item) bool {
-			switch it.What {
-			case wire.Call:
-				return it.Name == name
-			case wire.Result, wire.Opaque:
-				return namesTool(it.Node, name)
-			default:
-				return false
-			}
-		}) {
+		if isDeferred(t) && (k < 0 || isDeferred(is[k])) &&
+			!slices.ContainsFunc(now.req.Items, func(it wire.Item) bool {
+				switch it.What {
+				case wire.Call:
+					return it.Name == name
+				case wire.Result, wire.Opaque:
+					return namesTool(it.Node, name)
+				default:
+					return false
+				}
+			}) {
 			continue
 		}
 		if k < 0 {
@@ -350,7 +364,8 @@ func toolName(t *tree.Node) string {
 		if s := t.Text(member); s != "" {
 			return s
 		}
-		if s := t.Get(t.Text("type")).Get(member).Text(); s != "" && member == "name" { // {"type":"function","function":{"name":…}}
+		if s := t.Get(t.Text("type")).Get(member).Text(); s != "" &&
+			member == "name" { // {"type":"function","function":{"name":…}}
 			return s
 		}
 	}

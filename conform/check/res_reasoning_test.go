@@ -33,17 +33,24 @@ func TestReasoningAtResume(t *testing.T) {
 	}{
 		"all of it":             {input: whole},
 		"all, and a new prompt": {input: whole + "," + words},
-		"that of the request":   {input: strings.Replace(whole, thought1+",", "", 1), want: "rs_1, which exchange 1 held at input[1], is gone"},
-		"its ciphertext":        {input: strings.Replace(whole, thought1, bare, 1), want: "rs_1, which exchange 1 held at input[1], has lost its encrypted content"},
-		"that of the reply":     {input: strings.Replace(whole, thought2+",", "", 1), want: "rs_2, which exchange 1 held in its reply, is gone"},
-		"of a closed turn":      {input: strings.Replace(whole, thought1+",", "", 1) + "," + words, want: "rs_1", consequence: specs.Degraded},
-		"another model":         {input: strings.ReplaceAll(strings.Replace(whole, thought1+",", "", 1), thought2+",", ""), model: "gpt-5.5"},
-		"after it was refused":  {input: strings.Replace(whole, thought1+",", "", 1), isRefused: true},
-		"one that was never":    {input: whole + `,{"role":"assistant","content":"Hm."},` + words},
+		"that of the request": {input: strings.Replace(whole, thought1+",", "", 1),
+			want: "rs_1, which exchange 1 held at input[1], is gone"},
+		"its ciphertext": {input: strings.Replace(whole, thought1, bare, 1),
+			want: "rs_1, which exchange 1 held at input[1], has lost its encrypted content"},
+		"that of the reply": {input: strings.Replace(whole, thought2+",", "", 1),
+			want: "rs_2, which exchange 1 held in its reply, is gone"},
+		"of a closed turn": {input: strings.Replace(whole, thought1+",", "", 1) + "," + words, want: "rs_1",
+			consequence: specs.Degraded},
+		"another model": {input: strings.ReplaceAll(strings.Replace(whole, thought1+",", "", 1), thought2+",",
+			""), model: "gpt-5.5"},
+		"after it was refused": {input: strings.Replace(whole, thought1+",", "", 1), isRefused: true},
+		"one that was never":   {input: whole + `,{"role":"assistant","content":"Hm."},` + words},
 	} {
-		list := []evidence.Exchange{keptTurn(0, more, words, "resp_1", thought1+","+keptCall), keptTurn(1, more, turn, "resp_2", thought2+","+call2)}
+		list := []evidence.Exchange{keptTurn(0, more, words, "resp_1", thought1+","+keptCall),
+			keptTurn(1, more, turn, "resp_2", thought2+","+call2)}
 		if tt.isRefused {
-			list = append(list, asked(2, evidence.OpenAI, `{"model":"gpt-4.1","store":false,"input":[`+whole+`]}`, 400, refused))
+			list = append(list, asked(2, evidence.OpenAI, `{"model":"gpt-4.1","store":false,"input":[`+whole+`]}`,
+				400, refused))
 		}
 		last := keptTurn(len(list), more, tt.input, "resp_3", "")
 		if tt.model != "" {
@@ -51,7 +58,8 @@ func TestReasoningAtResume(t *testing.T) {
 		}
 		res := find(t, "RES-001/reasoning").Run(resumedAt(len(list), append(list, last)...))
 		if (len(res.Findings) > 0) != (tt.want != "") || tt.want != "" &&
-			(!strings.Contains(res.Findings[0].Message, tt.want) || res.Findings[0].Consequence != tt.consequence || len(res.Findings) > 1) {
+			(!strings.Contains(res.Findings[0].Message, tt.want) || res.Findings[0].Consequence != tt.consequence ||
+				len(res.Findings) > 1) {
 			t.Errorf("%s: %+v", name, res.Findings)
 		}
 		if (res.Observed == 0) != tt.isRefused {
@@ -67,8 +75,10 @@ func TestReasoningOfClosedTurns(t *testing.T) {
 	for kept, want := range map[string]int{thought1 + ",": 1, "": 0} {
 		turn := words + "," + thought1 + "," + keptCall + "," + answer
 		next := words + "," + kept + keptCall + "," + answer + "," + said + "," + words
-		trace := resumedAt(4, keptTurn(0, more, words, "resp_1", thought1+","+keptCall), keptTurn(1, more, turn, "resp_2", said),
-			keptTurn(2, more, next, "resp_3", thought2+","+call2), keptTurn(3, more, next+","+thought2+","+call2+","+answer2, "resp_4", ""),
+		trace := resumedAt(4, keptTurn(0, more, words, "resp_1", thought1+","+keptCall),
+			keptTurn(1, more, turn, "resp_2", said),
+			keptTurn(2, more, next, "resp_3", thought2+","+call2),
+			keptTurn(3, more, next+","+thought2+","+call2+","+answer2, "resp_4", ""),
 			keptTurn(4, more, next+","+call2+","+answer2+","+words, "resp_5", ""))
 		if res := find(t, "RES-001/reasoning").Run(trace); len(res.Findings) != want {
 			t.Errorf("kept %q: %+v", kept, res.Findings)

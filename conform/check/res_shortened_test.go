@@ -18,7 +18,8 @@ func TestShortenedAfterTooLong(t *testing.T) {
 		reply      = `,{"role":"assistant","content":[{"type":"thinking","thinking":"Birds.","signature":"c2lnbmF0dXJlLW9mLWEtdGhvdWdodA=="},{"type":"text","text":"A heron is a bird of the water."}]},`
 	)
 	request := func(prompt, more string) string {
-		return `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"` + prompt + `"}` + more + `]}`
+		return `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"` + prompt + `"}` +
+			more + `]}`
 	}
 	long, next := strings.Repeat("Tell me of herons. ", 20), reply+`{"role":"user","content":"Is it one?"}`
 	for name, c := range map[string]struct {

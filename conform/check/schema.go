@@ -62,7 +62,8 @@ func (s *Trace) BrokenReply() string {
 		}
 		for i, doc := range x.replyDocuments() {
 			if err := schemas.Validate(schemas.Name(x.wire.EventSchema), doc); err != nil {
-				return "the reply to request " + strconv.Itoa(x.Index) + ", document " + strconv.Itoa(i) + ", breaks the schema " + err.Error()
+				return "the reply to request " + strconv.Itoa(x.Index) + ", document " + strconv.Itoa(i) +
+					", breaks the schema " + err.Error()
 			}
 		}
 	}

@@ -10,8 +10,9 @@ import (
 // messageEvidence is one exchange with given bodies.
 func messageEvidence(provider, request, reply string, status int) *evidence.Evidence {
 	url := map[string]string{
-		evidence.Anthropic: "https://api.anthropic.com/v1/messages", evidence.OpenAI: "https://api.openai.com/v1/responses",
-		evidence.Gemini: "https://generativelanguage.googleapis.com/v1beta/models/gemini-3.5-flash:generateContent",
+		evidence.Anthropic: "https://api.anthropic.com/v1/messages",
+		evidence.OpenAI:    "https://api.openai.com/v1/responses",
+		evidence.Gemini:    "https://generativelanguage.googleapis.com/v1beta/models/gemini-3.5-flash:generateContent",
 	}[provider]
 	return &evidence.Evidence{Source: evidence.SourceSimulator, Exchanges: []evidence.Exchange{{
 		Provider: provider, Request: evidence.Request{Method: "POST", URL: url, Body: []byte(request)},
@@ -23,13 +24,20 @@ func messageEvidence(provider, request, reply string, status int) *evidence.Evid
 // the nearest legal request gets none.
 func TestFollowsSchema(t *testing.T) {
 	for _, c := range []struct{ provider, good, bad, path string }{
-		{evidence.Anthropic, `{"model":"claude-opus-4-6","max_tokens":1,"messages":[{"role":"user","content":"hi"}],"new_field":1}`,
-			`{"model":"claude-opus-4-6","max_tokens":1,"messages":[{"role":"user","content":7}]}`, "messages[0].content"},
-		{evidence.OpenAI, `{"model":"gpt-5.5","input":"hi","temperature":1}`, `{"model":"gpt-5.5","input":"hi","temperature":"1"}`, "temperature"},
-		{evidence.Gemini, `{"contents":[{"parts":{"text":"hi"}}]}`, `{"contents":[{"parts":"hi"}]}`, "contents[0].parts"},
-		{evidence.Gemini, `{"contents":[{"parts":[{"text":""}]}]}`, `{"contents":[{"parts":[{"text":7}]}]}`, "contents[0].parts[0].text"},
-		{evidence.OpenAI, `{"model":"gpt-5.5","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}]}`,
-			`{"model":"gpt-5.5","input":[{"type":"function_call","call_id":"c","name":"f","arguments":{}}]}`, "input[0].arguments"},
+		{evidence.Anthropic,
+			`{"model":"claude-opus-4-6","max_tokens":1,"messages":[{"role":"user","content":"hi"}],"new_field":1}`,
+			`{"model":"claude-opus-4-6","max_tokens":1,"messages":[{"role":"user","content":7}]}`,
+			"messages[0].content"},
+		{evidence.OpenAI, `{"model":"gpt-5.5","input":"hi","temperature":1}`,
+			`{"model":"gpt-5.5","input":"hi","temperature":"1"}`, "temperature"},
+		{evidence.Gemini, `{"contents":[{"parts":{"text":"hi"}}]}`, `{"contents":[{"parts":"hi"}]}`,
+			"contents[0].parts"},
+		{evidence.Gemini, `{"contents":[{"parts":[{"text":""}]}]}`, `{"contents":[{"parts":[{"text":7}]}]}`,
+			"contents[0].parts[0].text"},
+		{evidence.OpenAI,
+			`{"model":"gpt-5.5","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}]}`,
+			`{"model":"gpt-5.5","input":[{"type":"function_call","call_id":"c","name":"f","arguments":{}}]}`,
+			"input[0].arguments"},
 	} {
 		for body, want := range map[string]string{c.good: "", c.bad: c.path} {
 			var r report
@@ -60,19 +68,25 @@ func TestBrokenReply(t *testing.T) {
 		want            string
 	}{
 		{evidence.Anthropic, "event: ping\ndata: {\"type\":\"ping\"}\n\n", 200, ""},
-		{evidence.Anthropic, "event: content_block_stop\ndata: {\"type\":\"content_block_stop\"}\n\n", 200, "reply to request 0, document 0, breaks the schema anthropic.event: index is required"},
+		{evidence.Anthropic, "event: content_block_stop\ndata: {\"type\":\"content_block_stop\"}\n\n", 200,
+			"reply to request 0, document 0, breaks the schema anthropic.event: index is required"},
 		{evidence.Anthropic, "data: {\"type\":\"content_block_stop\"", 200, ""}, // cut
-		{evidence.Anthropic, `{"id":"m","type":"message","role":"assistant","model":"x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}`, 200, ""},
-		{evidence.Anthropic, `{"id":"m","type":"message","role":"assistant","model":"x","content":"hi","usage":{"input_tokens":1,"output_tokens":1}}`, 200, "anthropic.event: message: "},
+		{evidence.Anthropic,
+			`{"id":"m","type":"message","role":"assistant","model":"x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}`, 200, ""},
+		{evidence.Anthropic,
+			`{"id":"m","type":"message","role":"assistant","model":"x","content":"hi","usage":{"input_tokens":1,"output_tokens":1}}`, 200, "anthropic.event: message: "},
 		{evidence.Anthropic, `{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`, 529, ""},
 		{evidence.Anthropic, `{"type":"error","error":"busy"}`, 529, "anthropic.event: error"},
-		{evidence.OpenAI, `data: {"type":"response.output_text.delta","item_id":"i","output_index":0,"content_index":0,"delta":1,"sequence_number":1}` + "\n\n", 200, "delta: Invalid type"},
+		{evidence.OpenAI,
+			`data: {"type":"response.output_text.delta","item_id":"i","output_index":0,"content_index":0,"delta":1,"sequence_number":1}` + "\n\n", 200, "delta: Invalid type"},
 		{evidence.OpenAI, "data: [DONE]\n\n", 200, ""},
-		{evidence.OpenAI, `{"id":"r","object":"response","status":"completed","output":"hi"}`, 200, "openai.event: response: "},
+		{evidence.OpenAI, `{"id":"r","object":"response","status":"completed","output":"hi"}`, 200,
+			"openai.event: response: "},
 		{evidence.OpenAI, wholeResponse("completed"), 200, ""},
 		{evidence.OpenAI, wholeResponse("incomplete"), 200, ""},
 		{evidence.OpenAI, wholeResponse("failed"), 200, ""},
-		{evidence.OpenAI, "data: " + `{"type":"response.completed","sequence_number":0,"response":` + wholeResponse("incomplete") + "}\n\n", 200, "response.status does not match"},
+		{evidence.OpenAI, "data: " + `{"type":"response.completed","sequence_number":0,"response":` +
+			wholeResponse("incomplete") + "}\n\n", 200, "response.status does not match"},
 		{evidence.OpenAI, `{"error":{"message":"no"}}`, 400, ""},
 		{evidence.Gemini, `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}`, 200, ""},
 		{evidence.Gemini, `{"candidates":{}}`, 200, "candidates: Invalid type"},

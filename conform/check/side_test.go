@@ -12,17 +12,21 @@ import (
 // askOf is an exchange with Anthropic that was answered.
 func askOf(index int, body string) evidence.Exchange {
 	return evidence.Exchange{Index: index, Provider: "anthropic",
-		Request:  evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages", Body: []byte(body)},
-		Response: evidence.Response{Status: 200, Body: []byte(`{"type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`)}}
+		Request: evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages", Body: []byte(body)},
+		Response: evidence.Response{Status: 200,
+			Body: []byte(`{"type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`)}}
 }
 
 // A request that the profile says to be beside the conversation is named as such and is in
 // no conversation.
 func TestDeclaredSide(t *testing.T) {
 	ev := evidence.Evidence{Exchanges: []evidence.Exchange{
-		askOf(0, `{"model":"m","max_tokens":9,"system":[{"type":"text","text":"billing"},{"type":"text","text":"You are a title generator."}],"messages":[{"role":"user","content":"A title for: birds"}]}`),
-		askOf(1, `{"model":"m","max_tokens":9,"system":"You are careful.","messages":[{"role":"user","content":"Name one bird."}]}`),
-		askOf(2, `{"model":"m","max_tokens":9,"system":"You are careful.","messages":[{"role":"user","content":"Is this a new topic?"}]}`),
+		askOf(0,
+			`{"model":"m","max_tokens":9,"system":[{"type":"text","text":"billing"},{"type":"text","text":"You are a title generator."}],"messages":[{"role":"user","content":"A title for: birds"}]}`),
+		askOf(1,
+			`{"model":"m","max_tokens":9,"system":"You are careful.","messages":[{"role":"user","content":"Name one bird."}]}`),
+		askOf(2,
+			`{"model":"m","max_tokens":9,"system":"You are careful.","messages":[{"role":"user","content":"Is this a new topic?"}]}`),
 	}}
 	kinds := func() (list [3]check.Kind) {
 		for i, p := range check.Decode(&ev).Placements() {
@@ -43,13 +47,15 @@ func TestDeclaredSide(t *testing.T) {
 // attempt.
 func TestMainAsksWhatASideRequestAsked(t *testing.T) {
 	prompt := `"messages":[{"role":"user","content":"Name one bird that cannot fly."}]}`
-	ev := evidence.Evidence{Side: []*regexp.Regexp{regexp.MustCompile("^You are a topic detector")}, Exchanges: []evidence.Exchange{
-		askOf(0, `{"model":"m","max_tokens":9,"system":"You are a topic detector.",`+prompt),
-		askOf(1, `{"model":"m","max_tokens":9,"system":"You are careful.",`+prompt),
-		askOf(2, `{"model":"m","max_tokens":9,"system":"You are a topic detector.",`+prompt),
-		askOf(3, `{"model":"m","max_tokens":9,"system":"You are careful.",`+prompt),
-	}}
-	want := []check.Placement{{Exchange: 0, Previous: -1, Conversation: -1, Kind: check.Side}, {Exchange: 1, Previous: -1, Kind: check.Main},
+	ev := evidence.Evidence{Side: []*regexp.Regexp{regexp.MustCompile("^You are a topic detector")},
+		Exchanges: []evidence.Exchange{
+			askOf(0, `{"model":"m","max_tokens":9,"system":"You are a topic detector.",`+prompt),
+			askOf(1, `{"model":"m","max_tokens":9,"system":"You are careful.",`+prompt),
+			askOf(2, `{"model":"m","max_tokens":9,"system":"You are a topic detector.",`+prompt),
+			askOf(3, `{"model":"m","max_tokens":9,"system":"You are careful.",`+prompt),
+		}}
+	want := []check.Placement{{Exchange: 0, Previous: -1, Conversation: -1, Kind: check.Side},
+		{Exchange: 1, Previous: -1, Kind: check.Main},
 		{Exchange: 2, Previous: 1, Conversation: -1, Kind: check.Side}, {Exchange: 3, Previous: 1, Kind: check.Retry}}
 	if got := check.Decode(&ev).Placements(); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
@@ -59,13 +65,15 @@ func TestMainAsksWhatASideRequestAsked(t *testing.T) {
 // Instructions that OpenAI takes among the messages are a system prompt, too.
 func TestDeclaredSideOfDeveloper(t *testing.T) {
 	body := func(instructions string) string {
-		return `{"model":"gpt-5.5","store":false,"input":[{"role":"developer","content":"` + instructions + `"},{"role":"user","content":"Name one bird that cannot fly."}]}`
+		return `{"model":"gpt-5.5","store":false,"input":[{"role":"developer","content":"` + instructions +
+			`"},{"role":"user","content":"Name one bird that cannot fly."}]}`
 	}
 	const answer = `{"id":"resp_1","object":"response","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"ok"}]}]}`
-	ev := evidence.Evidence{Side: []*regexp.Regexp{regexp.MustCompile("^You are a topic detector")}, Exchanges: []evidence.Exchange{
-		asked(0, evidence.OpenAI, body("You are a topic detector."), 200, answer),
-		asked(1, evidence.OpenAI, body("You are careful."), 200, answer),
-	}}
+	ev := evidence.Evidence{Side: []*regexp.Regexp{regexp.MustCompile("^You are a topic detector")},
+		Exchanges: []evidence.Exchange{
+			asked(0, evidence.OpenAI, body("You are a topic detector."), 200, answer),
+			asked(1, evidence.OpenAI, body("You are careful."), 200, answer),
+		}}
 	if got := check.Decode(&ev).Placements(); got[0].Kind != check.Side || got[1].Kind != check.Main {
 		t.Errorf("%+v", got)
 	}
@@ -74,8 +82,10 @@ func TestDeclaredSideOfDeveloper(t *testing.T) {
 // The exit code is that of the conversation: a process succeeds although a request beside it
 // was cut, and fails where the conversation was.
 func TestExitCodeIsOfTheConversation(t *testing.T) {
-	main := askOf(0, `{"model":"m","max_tokens":9,"system":"You are careful.","messages":[{"role":"user","content":"Name one bird."}]}`)
-	title := askOf(1, `{"model":"m","max_tokens":9,"system":"You are a title generator.","messages":[{"role":"user","content":"A title for: birds"}]}`)
+	main := askOf(0,
+		`{"model":"m","max_tokens":9,"system":"You are careful.","messages":[{"role":"user","content":"Name one bird."}]}`)
+	title := askOf(1,
+		`{"model":"m","max_tokens":9,"system":"You are a title generator.","messages":[{"role":"user","content":"A title for: birds"}]}`)
 	for name, tt := range map[string]struct {
 		cut  *evidence.Exchange
 		want int
@@ -94,7 +104,8 @@ func TestExitCodeIsOfTheConversation(t *testing.T) {
 // What a process asks with a copy of the conversation, once the model has answered, is beside the conversation. A
 // reply to what a tool returned is not, nor one in the next process.
 func TestExitCodeIsNotOfAQuestionAside(t *testing.T) {
-	const opening = `0 process=0: u"Look at a." -> c:call_1:read{"p":"a"}` + "\n" + `1 process=0: ..0 r:call_1:read"heron" -> a"It says heron."` + "\n"
+	const opening = `0 process=0: u"Look at a." -> c:call_1:read{"p":"a"}` + "\n" +
+		`1 process=0: ..0 r:call_1:read"heron" -> a"It says heron."` + "\n"
 	for rest, want := range map[string]int{
 		`2 process=0: ..1 u"Suggest what to ask next." -> a"Look at b."`: 0,
 		`2 process=1: ..1 u"Look at b." -> a"It says owl."`:              1,

@@ -26,7 +26,8 @@ func signatureBytes(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if was.Token != is.Token {
-			r.addChange(l, is.Under("signature"), was.TokenAt, "A-34", "signature %s", s.describeToken(l.to, was.Token, is.Token))
+			r.addChange(l, is.Under("signature"), was.TokenAt, "A-34", "signature %s",
+				s.describeToken(l.to, was.Token, is.Token))
 		}
 	})
 	s.inventedTokens(r, wires.SignedThinking, "A-37", (*wire.Item).Continuity)
@@ -39,7 +40,8 @@ func thinkingText(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if was.Text != is.Text {
-			r.addChange(l, is.Under("thinking"), was.Place, "A-37", "thinking text under its signature %s", describeTextDifference(was.Text, is.Text))
+			r.addChange(l, is.Under("thinking"), was.Place, "A-37", "thinking text under its signature %s",
+				describeTextDifference(was.Text, is.Text))
 		}
 	})
 }
@@ -60,7 +62,8 @@ func thinkingKept(s *Trace, r *report) {
 		for _, i := range l.missing {
 			if it := l.reply(i); it.Continuity() && it.HasToken && it.Token != "" {
 				r.addObserved(1)
-				f := r.addLostItem(l, i, "A-37", "%s block %s of the open turn is not sent back", it.What, rules.Mask(it.Token))
+				f := r.addLostItem(l, i, "A-37", "%s block %s of the open turn is not sent back", it.What,
+					rules.Mask(it.Token))
 				f.Consequence = lostThinking(l.to)
 			}
 		}
@@ -93,7 +96,8 @@ func redactedData(s *Trace, r *report) {
 	s.eachPair(wires.SignedThinking, wire.Redacted, func(l *link, p pair, was, is *wire.Item) {
 		r.addObserved(1)
 		if was.Token != is.Token {
-			r.addChange(l, is.Under("data"), was.TokenAt, "A-36", "data of redacted thinking %s", s.describeToken(l.to, was.Token, is.Token))
+			r.addChange(l, is.Under("data"), was.TokenAt, "A-36", "data of redacted thinking %s",
+				s.describeToken(l.to, was.Token, is.Token))
 		}
 	})
 }
@@ -106,12 +110,14 @@ func thinkingLeads(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		n := len(x.req.Items)
 		i := slices.IndexFunc(x.runs, func(run span) bool { return run.from >= x.turn })
-		if !x.wire.Has(wires.SignedThinking) || thinkingType(x) != "enabled" || i < 0 || len(x.replays) > 0 || x.req.Items[n-1].What != wire.Result {
+		if !x.wire.Has(wires.SignedThinking) || thinkingType(x) != "enabled" || i < 0 || len(x.replays) > 0 ||
+			x.req.Items[n-1].What != wire.Result {
 			return
 		}
 		r.addObserved(1)
 		if first := &x.req.Items[x.runs[i].from]; !first.Continuity() {
-			r.addFinding(x, first.Place, "A-38", "the turn of an open tool loop starts with %s, not with thinking", first.What)
+			r.addFinding(x, first.Place, "A-38", "the turn of an open tool loop starts with %s, not with thinking",
+				first.What)
 		}
 	})
 	for _, l := range s.links {
@@ -125,12 +131,15 @@ func thinkingLeads(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if !items[0].Continuity() {
-			r.addFinding(l.to, l.sent(l.items[0]).Place, "A-38", "thinking is switched on in an open tool loop, whose reply was made without thinking (%s)", emittedAt(l.from, items[0].Place))
+			r.addFinding(l.to, l.sent(l.items[0]).Place, "A-38",
+				"thinking is switched on in an open tool loop, whose reply was made without thinking (%s)",
+				emittedAt(l.from, items[0].Place))
 			continue
 		}
 		leads := l.to.req.Items[run.from].Continuity() // of the message, which several replies may stand in
 		if first := l.sent(l.items[0]); !leads && !first.Continuity() {
-			l.compareBlocks(r.addChange(l, first.Place, items[0].Place, "A-38", "assistant message starts with %s, not with the thinking it was emitted with", first.What), 0)
+			l.compareBlocks(r.addChange(l, first.Place, items[0].Place, "A-38",
+				"assistant message starts with %s, not with the thinking it was emitted with", first.What), 0)
 		}
 	}
 }
@@ -153,7 +162,8 @@ func thinkingContiguous(s *Trace, r *report) {
 				case !sent && kept > 0 && hole == nil:
 					hole, holeItem = l, i
 				case sent && hole != nil:
-					r.addLostItem(hole, holeItem, "A-41", "%s block %s is left out between others that are sent back", hole.reply(holeItem).What, rules.Mask(hole.reply(holeItem).Token))
+					r.addLostItem(hole, holeItem, "A-41", "%s block %s is left out between others that are sent back",
+						hole.reply(holeItem).What, rules.Mask(hole.reply(holeItem).Token))
 					return
 				case sent:
 					if kept++; kept > 2 { // those before it had a middle, which could be left out

@@ -66,10 +66,13 @@ func thoughtBytes(s *Trace, r *report) {
 			r.addObserved(1)
 			switch {
 			case is.Token == "":
-				r.addChange(l, is.Place, was.TokenAt, rule, "%s is sent back without the token that it was issued with", is.What).Consequence = specs.Degraded
+				r.addChange(l, is.Place, was.TokenAt, rule, "%s is sent back without the token that it was issued with",
+					is.What).Consequence = specs.Degraded
 				continue
-			case isReasoning && is.Node.Get("signature") != nil && was.Text != is.Text && !isMaskedByRecorder(was.Text, is.Text):
-				r.addChange(l, is.Place, was.Place, rule, "text under a signature %s", describeTextDifference(was.Text, is.Text))
+			case isReasoning && is.Node.Get("signature") != nil && was.Text != is.Text &&
+				!isMaskedByRecorder(was.Text, is.Text):
+				r.addChange(l, is.Place, was.Place, rule, "text under a signature %s",
+					describeTextDifference(was.Text, is.Text))
 			}
 			a, b := wire.TokenKey(l.to.Provider, was.Token), wire.TokenKey(l.to.Provider, is.Token)
 			if a != b && !issuedBy(l.from, b) {
@@ -77,7 +80,8 @@ func thoughtBytes(s *Trace, r *report) {
 				if l.to.wire.Has(wires.SignedParts) {
 					at = is.Under("thoughtSignature")
 				}
-				r.addChange(l, at, was.TokenAt, rule, "signature of %s %s", is.What, s.describeToken(l.to, was.Token, is.Token))
+				r.addChange(l, at, was.TokenAt, rule, "signature of %s %s", is.What,
+					s.describeToken(l.to, was.Token, is.Token))
 			}
 		}
 	}
@@ -136,7 +140,8 @@ func (l *link) reportStraySignatures(r *report, home map[string]int) {
 		case ok && it.What == wire.Call && l.reply(of).Token == "" && l.isSentSigned(i):
 			// Libraries that split parallel calls do this, and the API takes it.
 			r.addChange(l, it.Under("thoughtSignature"), l.reply(i).Place, "",
-				"signature of function call %s is copied to another call of the reply, %s, which came without one", l.reply(i).Label(), l.reply(of).Label()).Consequence = specs.Degraded
+				"signature of function call %s is copied to another call of the reply, %s, which came without one",
+				l.reply(i).Label(), l.reply(of).Label()).Consequence = specs.Degraded
 		case it.What == wire.Call:
 			r.addChange(l, it.Under("thoughtSignature"), l.reply(i).Place, "",
 				"signature of function call %s is sent on another call, %s", l.reply(i).Label(), it.Label())
@@ -191,7 +196,8 @@ func (s *Trace) hasRefusedSignatures(later *exchange) bool {
 func (l *link) reportUnsent(r *report, i int) {
 	was := l.reply(i)
 	for _, q := range l.items {
-		if is := l.sent(q); is.Token != "" && wire.TokenKey(l.to.Provider, is.Token) == wire.TokenKey(l.to.Provider, was.Token) {
+		if is := l.sent(q); is.Token != "" &&
+			wire.TokenKey(l.to.Provider, is.Token) == wire.TokenKey(l.to.Provider, was.Token) {
 			l.reportMisplaced(r, was, is)
 			return
 		}
@@ -200,7 +206,8 @@ func (l *link) reportUnsent(r *report, i int) {
 }
 
 func (l *link) reportMisplaced(r *report, was, is *wire.Item) {
-	r.addChange(l, is.Place, was.Place, "", "signature was issued on a %s part of %d bytes and is sent on one of %d", was.What, len(was.Text), len(is.Text))
+	r.addChange(l, is.Place, was.Place, "", "signature was issued on a %s part of %d bytes and is sent on one of %d",
+		was.What, len(was.Text), len(is.Text))
 }
 
 func (l *link) signedPair(r *report, p pair) {
@@ -217,11 +224,15 @@ func (l *link) signedPair(r *report, p pair) {
 	r.addObserved(1)
 	switch {
 	case isStandIn && was.Token == "":
-		r.addChange(l, is.Under("thoughtSignature"), was.Place, "G-20", "%s part, which came without a signature beside a signed one, is sent back with the stand-in that skips validation", was.What)
+		r.addChange(l, is.Under("thoughtSignature"), was.Place, "G-20",
+			"%s part, which came without a signature beside a signed one, is sent back with the stand-in that skips validation", was.What)
 	case isStandIn:
-		r.addChange(l, is.Under("thoughtSignature"), was.TokenAt, "G-20", "%s part is sent back with the stand-in that skips validation in place of its signature %s", was.What, rules.Mask(was.Token))
+		r.addChange(l, is.Under("thoughtSignature"), was.TokenAt, "G-20",
+			"%s part is sent back with the stand-in that skips validation in place of its signature %s", was.What,
+			rules.Mask(was.Token))
 	case is.Token == "":
-		r.addChange(l, is.Place, was.Place, "", "%s part is sent back without its signature %s", was.What, rules.Mask(was.Token))
+		r.addChange(l, is.Place, was.Place, "", "%s part is sent back without its signature %s", was.What,
+			rules.Mask(was.Token))
 	case was.Text != is.Text:
 		l.reportMisplaced(r, was, is)
 	}

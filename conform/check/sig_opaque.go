@@ -38,7 +38,8 @@ func encryptedKept(s *Trace, r *report) {
 				r.addChange(l, is.Place, at, "", "%s is sent back without ciphertext that it was issued with", is.Type)
 				return
 			case n.Text() != sent[i].Text():
-				r.addChange(l, wire.At(sent[i], is.Place.Path), at, "", "ciphertext in %s %s", is.Type, describeDifference(n.Text(), sent[i].Text()))
+				r.addChange(l, wire.At(sent[i], is.Place.Path), at, "", "ciphertext in %s %s", is.Type,
+					describeDifference(n.Text(), sent[i].Text()))
 				return
 			}
 		}
@@ -76,7 +77,9 @@ func namespaceKept(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if got := is.Node.Text("namespace"); got != namespace {
-			r.addChange(l, is.Place, was.Place, "", "tool call %s was issued in the namespace %q and is sent back in %q", is.Label(), namespace, cutText(got, 60))
+			r.addChange(l, is.Place, was.Place, "",
+				"tool call %s was issued in the namespace %q and is sent back in %q", is.Label(), namespace,
+				cutText(got, 60))
 		}
 	})
 }
@@ -95,7 +98,8 @@ func serverResultsKept(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if !answered[it.ItemID] {
-				r.addFinding(x, it.Place, "ANT-S1", "the result of %s %s, which came with it, is not sent back", it.Type, it.ItemID)
+				r.addFinding(x, it.Place, "ANT-S1", "the result of %s %s, which came with it, is not sent back",
+					it.Type, it.ItemID)
 			}
 		}
 	})
@@ -191,7 +195,8 @@ func (s *Trace) findIssues() {
 // that place, or a changed one.
 func (s *Trace) describeToken(x *exchange, was, is string) difference {
 	d := describeDifference(was, is)
-	if from, ok := s.issued[originKey(is)]; ok && s.holds(originIsNamed) && is != "" && from.x.n < x.n && originKey(is) != originKey(was) {
+	if from, ok := s.issued[originKey(is)]; ok && s.holds(originIsNamed) && is != "" && from.x.n < x.n &&
+		originKey(is) != originKey(was) {
 		d.sentence = fmt.Sprintf("is %s, in place of %s", from.describe(is), rules.Mask(was))
 	}
 	return d
@@ -204,7 +209,8 @@ func (i issue) describe(token string) string {
 // isOfOtherConversation reports whether the item is, as it was issued, one of another conversation.
 func (s *Trace) isOfOtherConversation(x *exchange, it *wire.Item) bool {
 	from, ok := s.issued[originKey(it.Token)]
-	return ok && it.Token != "" && from.x.Provider == x.Provider && from.x.conversation >= 0 && !x.ownConversations()[from.x.conversation] &&
+	return ok && it.Token != "" && from.x.Provider == x.Provider && from.x.conversation >= 0 &&
+		!x.ownConversations()[from.x.conversation] &&
 		from.it.What == it.What && from.it.Text == it.Text && slices.Equal(from.it.Summary, it.Summary)
 }
 
@@ -219,10 +225,12 @@ func (s *Trace) inventedTokens(r *report, of wires.Habit, rule string, isCarrier
 			}
 			r.addObserved(1)
 			if from, ok := s.issued[originKey(it.Token)]; ok {
-				r.addFinding(l.to, it.Place, rule, "%s stands among what exchange %d emitted and carries %s", it.What, l.from.Index, from.describe(it.Token))
+				r.addFinding(l.to, it.Place, rule, "%s stands among what exchange %d emitted and carries %s", it.What,
+					l.from.Index, from.describe(it.Token))
 				continue
 			}
-			r.addFinding(l.to, it.Place, rule, "%s block %s was not emitted by the reply it stands in (exchange %d)", it.What, rules.Mask(it.Token), l.from.Index)
+			r.addFinding(l.to, it.Place, rule, "%s block %s was not emitted by the reply it stands in (exchange %d)",
+				it.What, rules.Mask(it.Token), l.from.Index)
 		}
 	}
 }
@@ -232,7 +240,8 @@ func (s *Trace) inventedTokens(r *report, of wires.Habit, rule string, isCarrier
 // of another recording.
 func (l *link) sharesMessage(it *wire.Item) bool {
 	return slices.ContainsFunc(l.pairs, func(p pair) bool {
-		return l.sent(p.q).Msg == it.Msg || l.to.wire.Has(wires.ItemList) && l.to.runOf(p.q) == l.to.runOf(l.ordinalOf(it))
+		return l.sent(p.q).Msg == it.Msg ||
+			l.to.wire.Has(wires.ItemList) && l.to.runOf(p.q) == l.to.runOf(l.ordinalOf(it))
 	})
 }
 
@@ -272,7 +281,9 @@ func ownProvider(s *Trace, r *report) {
 	s.eachToken(func(x *exchange, it *wire.Item, from *exchange) {
 		r.addObserved(1)
 		if x.Provider != from.Provider {
-			r.addFinding(x, it.Place, x.wire.RuleFor(wires.ForeignToken), "%s carries the token %s, which %s issued in exchange %d", it.Type, rules.Mask(it.Token), from.Provider, from.Index)
+			r.addFinding(x, it.Place, x.wire.RuleFor(wires.ForeignToken),
+				"%s carries the token %s, which %s issued in exchange %d", it.Type, rules.Mask(it.Token), from.Provider,
+				from.Index)
 		}
 	})
 }
@@ -304,7 +315,8 @@ func ownModel(s *Trace, r *report) {
 		}
 	})
 	for _, c := range all {
-		f := r.addFinding(c.x, c.it.Place, c.x.wire.RuleFor(wires.ForeignToken), "%s carries the token %s of model %s to model %s",
+		f := r.addFinding(c.x, c.it.Place, c.x.wire.RuleFor(wires.ForeignToken),
+			"%s carries the token %s of model %s to model %s",
 			c.it.Type, rules.Mask(c.it.Token), c.issuer, strings.Join(receivers[c.issuer], " and "))
 		f.Form += c.issuer
 	}

@@ -38,9 +38,11 @@ func finalBlob(s *Trace, r *report) {
 		case is.Token == was.Token || slices.Contains(was.AlsoTokens, is.Token):
 		case slices.Contains(was.DraftTokens, is.Token):
 			r.addChange(l, is.Under("encrypted_content"), was.TokenAt, "O-15",
-				"encrypted content %s is the draft of output_item.added; output_item.done replaced it by %s", rules.Mask(is.Token), rules.Mask(was.Token))
+				"encrypted content %s is the draft of output_item.added; output_item.done replaced it by %s",
+				rules.Mask(is.Token), rules.Mask(was.Token))
 		default:
-			r.addChange(l, is.Under("encrypted_content"), was.TokenAt, "O-15", "encrypted content %s", s.describeToken(l.to, was.Token, is.Token))
+			r.addChange(l, is.Under("encrypted_content"), was.TokenAt, "O-15", "encrypted content %s",
+				s.describeToken(l.to, was.Token, is.Token))
 		}
 	})
 	s.inventedTokens(r, wires.EncryptedItems, "O-15", (*wire.Item).Continuity)
@@ -70,7 +72,8 @@ func reasoningKept(s *Trace, r *report) {
 		for _, i := range l.missing {
 			if it := l.reply(i); it.What == wire.Thinking && (it.Token != "" && inLoop || l.keepsIDBehind(i)) {
 				r.addObserved(1)
-				f := r.addLostItem(l, i, "O-13", "reasoning item %s of the open turn is not sent back with the calls it led to", it.ItemID)
+				f := r.addLostItem(l, i, "O-13",
+					"reasoning item %s of the open turn is not sent back with the calls it led to", it.ItemID)
 				f.Consequence = l.lostReasoning()
 			}
 		}
@@ -87,14 +90,16 @@ func (l *link) reasoningTextKept(r *report, rule string, isSealed bool) {
 	for _, p := range l.pairs {
 		if was, is := l.reply(p.r), l.sent(p.q); isKept(was) {
 			if r.addObserved(1); was.Token == "" && was.Text != is.Text && !isMaskedByRecorder(was.Text, is.Text) {
-				r.addChange(l, is.Place, was.Place, rule, "reasoning of the open turn %s", describeTextDifference(was.Text, is.Text)).Consequence = specs.Degraded
+				r.addChange(l, is.Place, was.Place, rule, "reasoning of the open turn %s",
+					describeTextDifference(was.Text, is.Text)).Consequence = specs.Degraded
 			}
 		}
 	}
 	for _, i := range l.missing {
 		if it := l.reply(i); isKept(it) {
 			r.addObserved(1)
-			r.addLostItem(l, i, rule, "%s of the open turn is not sent back with the calls it led to", it.Type).Consequence = specs.Degraded
+			r.addLostItem(l, i, rule, "%s of the open turn is not sent back with the calls it led to",
+				it.Type).Consequence = specs.Degraded
 		}
 	}
 }
@@ -103,7 +108,8 @@ func (l *link) reasoningTextKept(r *report, rule string, isSealed bool) {
 // reasoning before it, any other one is not.
 func (l *link) lostReasoning() specs.Consequence {
 	isStored := !l.to.req.Doc.False("store")
-	if isStored && slices.ContainsFunc(l.items, func(q int) bool { return l.sent(q).What == wire.Call && l.sent(q).ItemID != "" }) {
+	if isStored && slices.ContainsFunc(l.items,
+		func(q int) bool { return l.sent(q).What == wire.Call && l.sent(q).ItemID != "" }) {
 		return specs.Refused
 	}
 	return ""
@@ -113,7 +119,8 @@ func (l *link) lostReasoning() specs.Consequence {
 // id, and the provider has stored both: then it looks for the reasoning.
 func (l *link) keepsIDBehind(i int) bool {
 	next := l.sentFor(i + 1)
-	return l.reply(i).ItemID != "" && l.isStored() && next != nil && next.ItemID != "" && next.ItemID == l.reply(i+1).ItemID
+	return l.reply(i).ItemID != "" && l.isStored() && next != nil && next.ItemID != "" &&
+		next.ItemID == l.reply(i+1).ItemID
 }
 
 // reasoningFollowed: what the model did after reasoning follows it (O-12).
@@ -131,10 +138,12 @@ func reasoningFollowed(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if i+1 < len(said) && x.losesFollower(it, &said[i+1]) {
-				r.addFinding(x, it.Place, "O-12", "reasoning item %s is stored, and the message behind it has lost its id", it.ItemID)
+				r.addFinding(x, it.Place, "O-12",
+					"reasoning item %s is stored, and the message behind it has lost its id", it.ItemID)
 			}
 			if !followed {
-				f := r.addFinding(x, it.Place, "O-12", "reasoning item %s is followed by nothing the model did", it.ItemID)
+				f := r.addFinding(x, it.Place, "O-12",
+					"reasoning item %s is followed by nothing the model did", it.ItemID)
 				f.Consequence = x.loneReasoning()
 			}
 		}
@@ -153,7 +162,8 @@ func (x *exchange) loneReasoning() specs.Consequence {
 // losesFollower reports whether the provider, which has stored the reasoning item,
 // cannot tell that what follows is what followed it: a message without its id.
 func (x *exchange) losesFollower(it, next *wire.Item) bool {
-	return it.ItemID != "" && next.Type == "message" && next.ItemID == "" && !x.req.Doc.False("store") && !x.atOtherHost()
+	return it.ItemID != "" && next.Type == "message" && next.ItemID == "" && !x.req.Doc.False("store") &&
+		!x.atOtherHost()
 }
 
 // summaryParts: a summary stays a list of the same parts (R18).
@@ -170,7 +180,8 @@ func summaryParts(s *Trace, r *report) {
 		}
 		for k := range was.Summary {
 			if was.Summary[k] != is.Summary[k] {
-				r.addChange(l, at, was.Place, "", "summary part %d %s", k, describeTextDifference(was.Summary[k], is.Summary[k]))
+				r.addChange(l, at, was.Place, "", "summary part %d %s", k,
+					describeTextDifference(was.Summary[k], is.Summary[k]))
 				return
 			}
 		}
@@ -185,7 +196,8 @@ func ownID(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if is.ItemID != was.ItemID {
-			f := r.addChange(l, is.Under("id"), was.Place, "O-15", "encrypted content of %s is sent under the id %s", was.ItemID, is.ItemID)
+			f := r.addChange(l, is.Under("id"), was.Place, "O-15", "encrypted content of %s is sent under the id %s",
+				was.ItemID, is.ItemID)
 			compareIn(f, was.ItemID, is.ItemID, outlineContext)
 		}
 	})
@@ -204,7 +216,8 @@ func requestsStateless(s *Trace, r *report) {
 			r.addFinding(x, at, "O-14", "store is not false, so the provider keeps the conversation as well")
 		}
 		if at.Path = "include"; !x.asksForReasoning() {
-			r.addFinding(x, at, "", "include does not ask for reasoning.encrypted_content, so reasoning cannot be sent back")
+			r.addFinding(x, at, "",
+				"include does not ask for reasoning.encrypted_content, so reasoning cannot be sent back")
 		}
 	})
 }
@@ -219,24 +232,28 @@ func (x *exchange) asksForReasoning() bool {
 // the model did is asked for and sent back, or the model loses it.
 func reasoningAskedFor(s *Trace, r *report) {
 	for _, l := range s.links {
-		if !l.to.wire.Has(wires.EncryptedItems) || !l.open() || !l.latest() || l.to.req.Stateful || !isProvidersModel(l.to) || !hasReasoned(l.from) {
+		if !l.to.wire.Has(wires.EncryptedItems) || !l.open() || !l.latest() || l.to.req.Stateful ||
+			!isProvidersModel(l.to) || !hasReasoned(l.from) {
 			continue
 		}
 		run := span{l.items[0], l.items[len(l.items)-1] + 1}
-		if len(l.to.itemsOfKind(run, wire.Call)) == 0 || slices.ContainsFunc(l.to.req.Items, func(it wire.Item) bool { return it.Type == "item_reference" }) {
+		if len(l.to.itemsOfKind(run, wire.Call)) == 0 ||
+			slices.ContainsFunc(l.to.req.Items, func(it wire.Item) bool { return it.Type == "item_reference" }) {
 			continue
 		}
 		r.addObserved(1)
 		isReasoning := func(it wire.Item) bool { return it.What == wire.Thinking }
 		hasToken := func(it wire.Item) bool { return isReasoning(it) && it.Token != "" }
-		if l.from.asksForReasoning() || slices.ContainsFunc(l.from.reply.Items, hasToken) || slices.ContainsFunc(l.to.req.Items[run.from:run.to], isReasoning) {
+		if l.from.asksForReasoning() || slices.ContainsFunc(l.from.reply.Items, hasToken) ||
+			slices.ContainsFunc(l.to.req.Items[run.from:run.to], isReasoning) {
 			continue // of reasoning that was asked for and did not come, there is nothing to send back
 		}
 		why := "was not asked for and is not sent back"
 		if !l.from.req.Doc.False("store") {
 			why = "is stored with the provider, and the request neither sends nor names it"
 		}
-		r.addFinding(l.to, l.sent(l.items[0]).Place, "", "the model reasoned before these calls (exchange %d); its reasoning %s", l.from.Index, why)
+		r.addFinding(l.to, l.sent(l.items[0]).Place, "",
+			"the model reasoned before these calls (exchange %d); its reasoning %s", l.from.Index, why)
 	}
 }
 
@@ -255,8 +272,9 @@ func hasReasoned(x *exchange) bool {
 // contentMembers hold what an item of a tool that OpenAI runs is worth. An item without it is
 // a name for the stored one.
 var contentMembers = map[string][]string{
-	"image_generation_call": {"result"}, "web_search_call": {"action"}, "file_search_call": {"queries"}, "code_interpreter_call": {"code"},
-	"mcp_call": {"arguments"}, "mcp_list_tools": {"tools"}, "computer_call": {"action", "actions"},
+	"image_generation_call": {"result"}, "web_search_call": {"action"}, "file_search_call": {"queries"},
+	"code_interpreter_call": {"code"},
+	"mcp_call":              {"arguments"}, "mcp_list_tools": {"tools"}, "computer_call": {"action", "actions"},
 }
 
 // noBareIDs: what the provider has not stored cannot be named by id (O-14). An item was stored
@@ -276,7 +294,8 @@ func noBareIDs(s *Trace, r *report) {
 			was, isKnown := known[it.ItemID]
 			members := contentMembers[it.Type]
 			isNamed := it.What == wire.Thinking || it.Type == referenceType || it.Type == "image_generation_call"
-			isOther := members != nil && !isNamed && isKnown && was.Begun().Any(members...) != nil // of some, no words are known
+			isOther := members != nil && !isNamed && isKnown &&
+				was.Begun().Any(members...) != nil // of some, no words are known
 			asks := x.asksForAnswer() || x.isWarmUp()
 			if !asks || !isNamed && !isOther || isKnown && !isUnstored(was.in) || !isKnown && !isUnstored(x) {
 				continue
@@ -286,9 +305,12 @@ func noBareIDs(s *Trace, r *report) {
 				continue
 			}
 			if isUnstored(x) {
-				r.addFinding(x, it.Place, "O-14", "%s %s relies on storage that store:false switched off", it.Type, it.ItemID)
+				r.addFinding(x, it.Place, "O-14", "%s %s relies on storage that store:false switched off",
+					it.Type, it.ItemID)
 			} else {
-				r.addFinding(x, it.Place, "O-14", "%s %s relies on storage that store:false switched off in exchange %d, which asked for it", it.Type, it.ItemID, was.in.Index)
+				r.addFinding(x, it.Place, "O-14",
+					"%s %s relies on storage that store:false switched off in exchange %d, which asked for it", it.Type,
+					it.ItemID, was.in.Index)
 			}
 			if isOther {
 				r.Findings[len(r.Findings)-1].Consequence = specs.Degraded
@@ -323,9 +345,11 @@ func hostedKept(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if isRefused {
-				r.addLostItem(l, i, "O-12", "reasoning item %s is stored, and %s %s, to which it led, is not sent back", l.reply(i-1).ItemID, it.Type, it.ItemID)
+				r.addLostItem(l, i, "O-12", "reasoning item %s is stored, and %s %s, to which it led, is not sent back",
+					l.reply(i-1).ItemID, it.Type, it.ItemID)
 			} else {
-				r.addLostItem(l, i, "", "%s %s of the open turn is not sent back", it.Type, it.ItemID).Consequence = specs.Degraded
+				r.addLostItem(l, i, "", "%s %s of the open turn is not sent back", it.Type,
+					it.ItemID).Consequence = specs.Degraded
 			}
 		}
 	}
@@ -334,7 +358,8 @@ func hostedKept(s *Trace, r *report) {
 // keepsStoredReasoningBefore reports whether the item before item i is reasoning that is sent
 // back under its id, and the provider has stored both.
 func (l *link) keepsStoredReasoningBefore(i int) bool {
-	if i == 0 || l.reply(i-1).What != wire.Thinking || l.reply(i-1).ItemID == "" || !l.isStored() || l.to.atOtherHost() {
+	if i == 0 || l.reply(i-1).What != wire.Thinking || l.reply(i-1).ItemID == "" || !l.isStored() ||
+		l.to.atOtherHost() {
 		return false
 	}
 	sent := l.sentFor(i - 1)
@@ -354,7 +379,8 @@ func phaseKept(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if is.Phase != was.Phase {
-			r.addChange(l, is.Place, was.Place, "", "message was emitted with phase %q and is sent back with %q", was.Phase, is.Phase)
+			r.addChange(l, is.Place, was.Place, "", "message was emitted with phase %q and is sent back with %q",
+				was.Phase, is.Phase)
 		}
 	})
 }

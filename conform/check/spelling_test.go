@@ -14,9 +14,12 @@ func TestSpellings(t *testing.T) {
 		provider, a, b string
 		same           bool
 	}{
-		{evidence.Gemini, `{"functionResponse":{"name":"f","response":{"a":1}}}`, `{"function_response":{"name":"f","response":{"a":1}}}`, true},
-		{evidence.Gemini, `{"name":"f","parametersJsonSchema":{"type":"object"}}`, `{"name":"f","parameters_json_schema":{"type":"object"}}`, true},
-		{evidence.Gemini, `{"functionCall":{"args":{"fileName":1}}}`, `{"function_call":{"args":{"file_name":1}}}`, false},
+		{evidence.Gemini, `{"functionResponse":{"name":"f","response":{"a":1}}}`,
+			`{"function_response":{"name":"f","response":{"a":1}}}`, true},
+		{evidence.Gemini, `{"name":"f","parametersJsonSchema":{"type":"object"}}`,
+			`{"name":"f","parameters_json_schema":{"type":"object"}}`, true},
+		{evidence.Gemini, `{"functionCall":{"args":{"fileName":1}}}`,
+			`{"function_call":{"args":{"file_name":1}}}`, false},
 		{evidence.Gemini, `{"inlineData":{"mimeType":"a"}}`, `{"inline_data":{"mime_type":"b"}}`, false},
 		{evidence.Anthropic, `{"tool_use_id":"a"}`, `{"toolUseId":"a"}`, false},
 	} {

@@ -44,7 +44,8 @@ func serverCallKept(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if !called[id] {
-				r.addFinding(x, it.Place, "ANT-S1", "%s answers %s, and no call of the provider's tool before it has that id", it.Type, cutText(id, 64))
+				r.addFinding(x, it.Place, "ANT-S1",
+					"%s answers %s, and no call of the provider's tool before it has that id", it.Type, cutText(id, 64))
 			}
 		}
 	})
@@ -63,7 +64,8 @@ func serverCallAnswered(s *Trace, r *report) {
 		answered, issued := serverResults(x.req.Items), x.issuedServerResults()
 		for said, answer := range x.req.Steps() {
 			isUser := func(it wire.Item) bool { return it.Role == "user" }
-			if !x.wire.Has(wires.ServerTools) || len(wire.OfKind(said, wire.Call)) > 0 || !slices.ContainsFunc(answer, isUser) {
+			if !x.wire.Has(wires.ServerTools) || len(wire.OfKind(said, wire.Call)) > 0 ||
+				!slices.ContainsFunc(answer, isUser) {
 				continue
 			}
 			for it := range wire.Each(said) {
@@ -74,7 +76,8 @@ func serverCallAnswered(s *Trace, r *report) {
 				if answered[it.ItemID] || issued[it.ItemID] {
 					continue
 				}
-				f := r.addFinding(x, it.Place, "ANT-S1", "%s %s has no result, and the user speaks behind it", it.Type, cutText(it.ItemID, 64))
+				f := r.addFinding(x, it.Place, "ANT-S1", "%s %s has no result, and the user speaks behind it", it.Type,
+					cutText(it.ItemID, 64))
 				if it.Type == "mcp_tool_use" {
 					f.Consequence = specs.Degraded // no report of a refusal is about a connector
 				}
@@ -99,7 +102,8 @@ func codeKept(s *Trace, r *report) {
 			if call := part.Any("toolCall", "tool_call"); call != nil {
 				called[call.Text("id")] = true
 			}
-			switch outcome, answer := part.Any("codeExecutionResult", "code_execution_result"), part.Any("toolResponse", "tool_response"); {
+			switch outcome, answer := part.Any("codeExecutionResult", "code_execution_result"),
+				part.Any("toolResponse", "tool_response"); {
 			case outcome != nil:
 				r.addObserved(1)
 				if programs--; programs < 0 {
@@ -108,7 +112,8 @@ func codeKept(s *Trace, r *report) {
 			case answer != nil:
 				r.addObserved(1)
 				if id := answer.Text("id"); !called[id] {
-					r.addFinding(x, it.Place, "", "the answer %s of the provider's tool stands without its call", cutText(id, 64))
+					r.addFinding(x, it.Place, "", "the answer %s of the provider's tool stands without its call",
+						cutText(id, 64))
 				}
 			}
 		}
@@ -126,14 +131,16 @@ func isProgrammatic(it *wire.Item) bool {
 func containerNamed(s *Trace, r *report) {
 	for _, l := range s.links {
 		id := containerOf(l.from)
-		if !l.to.wire.Has(wires.ServerTools) || id == "" || strings.Contains(id, "REDACTED") || !l.latest() || !waitsInContainer(l.from) {
+		if !l.to.wire.Has(wires.ServerTools) || id == "" || strings.Contains(id, "REDACTED") || !l.latest() ||
+			!waitsInContainer(l.from) {
 			continue
 		}
 		r.addObserved(1)
 		container, at := l.to.member("container")
 		named := container.Text() + container.Text("id")
 		if named != id {
-			r.addFinding(l.to, at, "R52", "a program waits in the container %s, and the request names %s (%s)", cutText(id, 64), nameOrNone(named), emittedAt(l.from, wire.Place{Event: -1, Off: 0})).
+			r.addFinding(l.to, at, "R52", "a program waits in the container %s, and the request names %s (%s)",
+				cutText(id, 64), nameOrNone(named), emittedAt(l.from, wire.Place{Event: -1, Off: 0})).
 				Emitted = emissionAt(l.from, wire.Place{Event: -1, Off: 0})
 		}
 	}
@@ -164,7 +171,8 @@ func containerOf(x *exchange) string {
 func waitsInContainer(x *exchange) bool {
 	answered := serverResults(x.reply.Items)
 	for it := range wire.Each(x.reply.Items) {
-		if isProgrammatic(it) || it.Type == "server_tool_use" && strings.Contains(it.Begun().Text("name"), "code_execution") && !answered[it.ItemID] {
+		if isProgrammatic(it) || it.Type == "server_tool_use" &&
+			strings.Contains(it.Begun().Text("name"), "code_execution") && !answered[it.ItemID] {
 			return true
 		}
 	}
@@ -180,7 +188,8 @@ func callerKept(s *Trace, r *report) {
 		r.addObserved(1)
 		issued, sent := was.Begun().Get("caller"), is.Node.Get("caller")
 		if sent == nil || !tree.Equal(issued, sent) {
-			f := r.addChange(l, is.Place, was.Place, "", "tool call %s was made by %s and is sent back with %s", is.Label(), cutText(issued.Raw(), 100), callerOrNone(sent))
+			f := r.addChange(l, is.Place, was.Place, "", "tool call %s was made by %s and is sent back with %s",
+				is.Label(), cutText(issued.Raw(), 100), callerOrNone(sent))
 			compareIn(f, issued.Raw(), callerOrNone(sent), outlineContext)
 		}
 	})
@@ -196,7 +205,8 @@ func callerOrNone(caller *tree.Node) string {
 // resultsAlone: what answers a program's calls is results and nothing else.
 func resultsAlone(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, said, answer []wire.Item) {
-		if !x.wire.Has(wires.ServerTools) || len(answer) == 0 || !slices.ContainsFunc(wire.OfKind(said, wire.Call), isProgrammatic) {
+		if !x.wire.Has(wires.ServerTools) || len(answer) == 0 ||
+			!slices.ContainsFunc(wire.OfKind(said, wire.Call), isProgrammatic) {
 			return
 		}
 		r.addObserved(1)
@@ -219,7 +229,8 @@ func pauseGoesOn(s *Trace, r *report) {
 			continue
 		}
 		for _, later := range s.x[x.n+1:] {
-			if len(later.req.Msgs) == 0 || later.Provider != x.Provider || later.Process != x.Process || !later.asksForAnswer() {
+			if len(later.req.Msgs) == 0 || later.Provider != x.Provider || later.Process != x.Process ||
+				!later.asksForAnswer() {
 				continue
 			}
 			if isAncestor(x, later) {
@@ -229,7 +240,8 @@ func pauseGoesOn(s *Trace, r *report) {
 			if !s.goesOnBeside(x, later) && !later.answersTwin(x) && startsWithMessages(later, x, len(x.req.Msgs)) {
 				r.addObserved(1)
 				at := later.req.Msgs[len(later.req.Msgs)-1]
-				r.addFinding(later, wire.Place{Event: -1, Off: at.Node.Offset(), Path: at.Path}, "ANT-S2", "the turn of exchange %d paused, and the conversation goes on without what it said", x.Index)
+				r.addFinding(later, wire.Place{Event: -1, Off: at.Node.Offset(), Path: at.Path}, "ANT-S2",
+					"the turn of exchange %d paused, and the conversation goes on without what it said", x.Index)
 				break
 			}
 		}
@@ -257,7 +269,8 @@ func pauseIsNoEnd(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if last.reply.Stop == pausedTurn && s.ev.Process[n].ExitCode == 0 {
-			r.addProcessFinding(n, "process %d exited 0 although its last reply (exchange %d) only paused", n, last.Index)
+			r.addProcessFinding(n, "process %d exited 0 although its last reply (exchange %d) only paused", n,
+				last.Index)
 		}
 	}
 }
@@ -275,7 +288,8 @@ func approvalWasAsked(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if id := it.Node.Text("approval_request_id"); !asked[id] {
-				r.addFinding(x, it.Place, "", "the approval answers %s, and no request for one before it has that id", cutText(id, 64))
+				r.addFinding(x, it.Place, "", "the approval answers %s, and no request for one before it has that id",
+					cutText(id, 64))
 			}
 		}
 	})
@@ -296,7 +310,8 @@ func citationsKept(s *Trace, r *report) {
 				place = issued[i].Text()
 			}
 			if place != n.Text() {
-				r.addChange(l, wire.Place{Event: -1, Off: n.Offset(), Path: is.Place.Path + ".citations"}, was.Place, "", "the place of a citation %s", describeDifference(place, n.Text()))
+				r.addChange(l, wire.Place{Event: -1, Off: n.Offset(), Path: is.Place.Path + ".citations"}, was.Place,
+					"", "the place of a citation %s", describeDifference(place, n.Text()))
 				return
 			}
 		}
@@ -309,7 +324,8 @@ func serverResultsSent(s *Trace, r *report) {
 	for _, l := range s.links {
 		isFound := func(i int) bool {
 			it := l.reply(i)
-			return it.What == wire.Opaque && it.Node.Get("tool_use_id").Is(tree.String) && it.Node.Get("content", "error_code") == nil &&
+			return it.What == wire.Opaque && it.Node.Get("tool_use_id").Is(tree.String) &&
+				it.Node.Get("content", "error_code") == nil &&
 				it.Type != "tool_search_tool_result"
 		}
 		for _, p := range l.pairs {
@@ -338,7 +354,8 @@ func citationsSent(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if sent < issued {
-			r.addChange(l, is.Place, was.Place, "", "text is sent back with %d of its %d citations of search results", sent, issued)
+			r.addChange(l, is.Place, was.Place, "", "text is sent back with %d of its %d citations of search results",
+				sent, issued)
 		}
 	})
 }

@@ -37,20 +37,23 @@ func partialTurn(s *Trace, r *report) {
 			if x.Response.End == clientAbort && l.sent(l.items[0]).What == wire.Text {
 				continue // the user has seen it and called the rest off
 			}
-			r.addFinding(l.to, l.sent(l.items[0]).Place, "§4", "%s of a %s stream is sent back as if the turn were whole (%s)",
-				l.sent(l.items[0]).What, x.reply.End, emittedAt(x, x.reply.Items[0].Place)).Emitted = emissionAt(x, x.reply.Items[0].Place)
+			r.addFinding(l.to, l.sent(l.items[0]).Place, "§4",
+				"%s of a %s stream is sent back as if the turn were whole (%s)",
+				l.sent(l.items[0]).What, x.reply.End, emittedAt(x, x.reply.Items[0].Place)).Emitted = emissionAt(x,
+				x.reply.Items[0].Place)
 		}
 	}
 }
 
 // exitCode: a process whose last reply never came whole did not succeed.
 func exitCode(s *Trace, r *report) {
-	s.judgeExits(r, func(x *exchange) bool { return x.reply.End == wire.Cut || x.reply.End == wire.Failed }, func(x *exchange) string {
-		if x.reply.Usable() {
-			return ""
-		}
-		return "was " + x.reply.End.String()
-	})
+	s.judgeExits(r, func(x *exchange) bool { return x.reply.End == wire.Cut || x.reply.End == wire.Failed },
+		func(x *exchange) string {
+			if x.reply.Usable() {
+				return ""
+			}
+			return "was " + x.reply.End.String()
+		})
 }
 
 // judgeExits reports the processes that exit 0 although fails says something of their last reply, if
@@ -88,7 +91,8 @@ func unansweredExit(s *Trace, r *report) {
 // unansweredReason says why a whole reply is not an answer, "" for one that is.
 func unansweredReason(x *exchange) string {
 	isRefused := func(it wire.Item) bool {
-		return slices.ContainsFunc(it.Node.List("content"), func(part *tree.Node) bool { return part.Text("type") == "refusal" })
+		return slices.ContainsFunc(it.Node.List("content"),
+			func(part *tree.Node) bool { return part.Text("type") == "refusal" })
 	}
 	switch stop := x.reply.Stop; {
 	case !x.reply.Usable():
@@ -122,16 +126,19 @@ func notExecuted(s *Trace, r *report) {
 			switch wasReplaced := is.Name != was.Name; {
 			case res.IsMarkedError(), readsLikeError(res) && (wasReplaced || !l.to.wire.Has(wires.MarksErrors)):
 			case readsLikeError(res):
-				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments, and its result, which reads like an error, is not marked with is_error", is.Label()).Consequence = specs.Degraded
+				r.addChange(l, res.Place, was.Place, "R29",
+					"tool call %s arrived with malformed arguments, and its result, which reads like an error, is not marked with is_error", is.Label()).Consequence = specs.Degraded
 			default:
-				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments and is answered as if it had run", is.Label())
+				r.addChange(l, res.Place, was.Place, "R29",
+					"tool call %s arrived with malformed arguments and is answered as if it had run", is.Label())
 			}
 		}
 	})
 }
 
 // errorWords are what a result that reports a failure is likely to say.
-var errorWords = []string{"error", "invalid", "malformed", "fail", "could not", "cannot", "not valid", "unable", "pars", "incomplete", "truncated", "missing", "required", "not run", "not executed", "refused", "denied"}
+var errorWords = []string{"error", "invalid", "malformed", "fail", "could not", "cannot", "not valid", "unable", "pars",
+	"incomplete", "truncated", "missing", "required", "not run", "not executed", "refused", "denied"}
 
 // readsLikeError reports whether what a result holds speaks of a failure.
 func readsLikeError(res *wire.Item) bool {
@@ -154,7 +161,8 @@ func newExit(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if hasFailed(exit) {
-			r.addProcessFinding(n, "process %d exited %d after a reply (exchange %d) that is whole and holds %s", n, exit, last.Index, what)
+			r.addProcessFinding(n, "process %d exited %d after a reply (exchange %d) that is whole and holds %s",
+				n, exit, last.Index, what)
 		}
 	}
 }
@@ -221,11 +229,14 @@ func newName(n *tree.Node) string {
 
 // openAIEvents are what the types of OpenAI's events begin with, after "response."
 // (reference §3.2).
-var openAIEvents = []string{"created", "queued", "in_progress", "completed", "incomplete", "failed", "output_item.", "content_part.",
-	"output_text.", "refusal.", "reasoning", "function_call_arguments.", "custom_tool_call_input.", "mcp_", "compaction.", "audio."}
+var openAIEvents = []string{"created", "queued", "in_progress", "completed", "incomplete", "failed", "output_item.",
+	"content_part.",
+	"output_text.", "refusal.", "reasoning", "function_call_arguments.", "custom_tool_call_input.", "mcp_",
+	"compaction.", "audio."}
 
 // geminiChunk are the members of a chunk, of which each has one (reference §3.3).
-var geminiChunk = []string{"candidates", "promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata", "modelVersion", "model_version",
+var geminiChunk = []string{"candidates", "promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata",
+	"modelVersion", "model_version",
 	"responseId", "response_id", "createTime", "create_time", "modelStatus", "model_status", "error"}
 
 func isKnownEvent(w *wires.Wire, e wire.StreamEvent) bool {
@@ -243,9 +254,11 @@ func isKnownEvent(w *wires.Wire, e wire.StreamEvent) bool {
 // The opaque items that are documented, by provider. The results and calls of hosted tools
 // are known by their endings.
 var (
-	anthropicBlocks = []string{"server_tool_use", "mcp_tool_use", "container_upload", "compaction", "fallback", "tool_addition", "tool_removal", "mcp_tool_listing"}
+	anthropicBlocks = []string{"server_tool_use", "mcp_tool_use", "container_upload", "compaction", "fallback",
+		"tool_addition", "tool_removal", "mcp_tool_listing"}
 	openAIItems     = []string{"compaction", "compaction_summary", "mcp_list_tools", "mcp_approval_request", "program"}
-	geminiPartNames = []string{"text", "thoughtSignature", "thought_signature", "executableCode", "executable_code", "codeExecutionResult", "code_execution_result",
+	geminiPartNames = []string{"text", "thoughtSignature", "thought_signature", "executableCode", "executable_code",
+		"codeExecutionResult", "code_execution_result",
 		"toolCall", "tool_call", "toolResponse", "tool_response"}
 )
 
@@ -254,7 +267,8 @@ func isKnownItem(w *wires.Wire, it *wire.Item) bool {
 	case w.Has(wires.Blocks):
 		return slices.Contains(anthropicBlocks, it.Type) || strings.HasSuffix(it.Type, "_tool_result")
 	case w.Has(wires.ItemList):
-		return slices.Contains(openAIItems, it.Type) || strings.HasSuffix(it.Type, "_call") || strings.HasSuffix(it.Type, "_output")
+		return slices.Contains(openAIItems, it.Type) || strings.HasSuffix(it.Type, "_call") ||
+			strings.HasSuffix(it.Type, "_output")
 	}
 	return !w.Has(wires.Contents) || len(it.Begun().Names()) == 0 || it.Begun().Any(geminiPartNames...) != nil
 }

@@ -68,7 +68,8 @@ func offersCalled(x *exchange, call *wire.Item) (isOffered, isWhole bool) {
 		name = namespace + "." + name
 	}
 	isOffered = slices.ContainsFunc(list, func(d wire.Tool) bool { return d.Name == name || d.Name == call.Name })
-	isWhole = len(list) > 0 && !x.req.Stateful && !x.offersOtherTools() && !slices.ContainsFunc(x.req.Tools.List(), offersMore)
+	isWhole = len(list) > 0 && !x.req.Stateful && !x.offersOtherTools() &&
+		!slices.ContainsFunc(x.req.Tools.List(), offersMore)
 	return isOffered, isWhole
 }
 
@@ -76,7 +77,8 @@ func offersCalled(x *exchange, call *wire.Item) (isOffered, isWhole bool) {
 // of a server, and those that a search finds.
 func offersMore(tool *tree.Node) bool {
 	kind := tool.Text("type")
-	return kind != "" && kind != "function" && kind != "custom" || tool.Any("functionDeclarations", "function_declarations", "function", "custom", "name") == nil
+	return kind != "" && kind != "function" && kind != "custom" ||
+		tool.Any("functionDeclarations", "function_declarations", "function", "custom", "name") == nil
 }
 
 // unknownToolIsError: there is no such tool, so whatever the result says is invented,
@@ -91,7 +93,8 @@ func unknownToolIsError(s *Trace, r *report) {
 		for call := range wire.Each(last.reply.Items) {
 			if isOffered, isWhole := offersCalled(last, call); call.What == wire.Call && !isOffered && isWhole {
 				r.addObserved(1)
-				r.addProcessFinding(n, "process %d exited %d after the model called %q, which exchange %d did not offer, and did not tell the model so", n, s.ev.Process[n].ExitCode, cutText(call.Name, 140), last.Index).Consequence = specs.Degraded
+				r.addProcessFinding(n,
+					"process %d exited %d after the model called %q, which exchange %d did not offer, and did not tell the model so", n, s.ev.Process[n].ExitCode, cutText(call.Name, 140), last.Index).Consequence = specs.Degraded
 				break
 			}
 		}
@@ -111,9 +114,12 @@ func unknownToolIsError(s *Trace, r *report) {
 		words := answered{l.to, is, res}.words()
 		switch {
 		case !containsAny(strings.ToLower(words), errorWords) && !absentTool.MatchString(words) && !res.IsMarkedError():
-			r.addFinding(l.to, res.Place, "", "the model called %q, which exchange %d did not offer, and is told %q as if it had run", cutText(is.Name, 140), l.from.Index, cutText(words, 60))
+			r.addFinding(l.to, res.Place, "",
+				"the model called %q, which exchange %d did not offer, and is told %q as if it had run",
+				cutText(is.Name, 140), l.from.Index, cutText(words, 60))
 		case l.to.wire.Has(wires.MarksErrors) && !res.IsError:
-			r.addFinding(l.to, res.Place, "", "the model called %q, which exchange %d did not offer, and the result that says so is not marked with is_error", cutText(is.Name, 140), l.from.Index).Consequence = specs.Degraded
+			r.addFinding(l.to, res.Place, "",
+				"the model called %q, which exchange %d did not offer, and the result that says so is not marked with is_error", cutText(is.Name, 140), l.from.Index).Consequence = specs.Degraded
 		}
 	})
 }
@@ -140,13 +146,15 @@ func resultNotPrinted(s *Trace, r *report) {
 	s.eachAnswer(func(a answered) {
 		r.addObserved(1)
 		if words := a.words(); len(words) < 200 && printedValues.MatchString(words) {
-			r.addFinding(a.x, a.res.Place, "", "the result of %s is %q: an object that was printed and not written out", a.call.Label(), cutText(words, 60))
+			r.addFinding(a.x, a.res.Place, "", "the result of %s is %q: an object that was printed and not written out",
+				a.call.Label(), cutText(words, 60))
 		}
 	})
 }
 
 // noticeWords are what a shortened result may say about itself.
-var noticeWords = []string{"truncat", "…", "...", "omitted", "more ", "cut", "limit", "exceed", "shortened", "partial", "rest of", "continued", "bytes)", "chars)", "characters"}
+var noticeWords = []string{"truncat", "…", "...", "omitted", "more ", "cut", "limit", "exceed", "shortened", "partial",
+	"rest of", "continued", "bytes)", "chars)", "characters"}
 
 // shortestCut is from how many bytes on a text may have been shortened for its length.
 const shortestCut = 500
@@ -166,7 +174,9 @@ func cutResultSaysSo(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if isCut && !saysSo && !a.res.IsError {
-			r.addFinding(a.x, a.res.Place, "", "the result of %s is JSON that stops after %d bytes, at %q, and nothing says that it was cut", a.call.Label(), len(words), words[len(words)-window:])
+			r.addFinding(a.x, a.res.Place, "",
+				"the result of %s is JSON that stops after %d bytes, at %q, and nothing says that it was cut",
+				a.call.Label(), len(words), words[len(words)-window:])
 		}
 	})
 }
@@ -199,7 +209,8 @@ func forcedToolOnce(s *Trace, r *report) {
 		r.addObserved(1)
 		for i := x.turn; i < len(x.req.Items); i++ {
 			if it := &x.req.Items[i]; it.What == wire.Call && it.Name == names[0] {
-				r.addFinding(x, at, "", "tool_choice forces %q again, which the model has called in this turn already (%s): it can never answer", cutText(names[0], 140), it.Place.Path)
+				r.addFinding(x, at, "",
+					"tool_choice forces %q again, which the model has called in this turn already (%s): it can never answer", cutText(names[0], 140), it.Place.Path)
 				return
 			}
 		}
@@ -216,8 +227,11 @@ func declaredToolFound(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		if words := a.words(); len(words) < 400 && missingTool.MatchString(words) && !isErrorOfOther(words, a.call.Name) {
-			r.addFinding(a.x, a.res.Place, "", "the tool %q is offered under this name, and the call of it is answered with %q", cutText(a.call.Name, 140), cutText(words, 80))
+		if words := a.words(); len(words) < 400 && missingTool.MatchString(words) &&
+			!isErrorOfOther(words, a.call.Name) {
+			r.addFinding(a.x, a.res.Place, "",
+				"the tool %q is offered under this name, and the call of it is answered with %q",
+				cutText(a.call.Name, 140), cutText(words, 80))
 		}
 	})
 }
@@ -240,13 +254,15 @@ var quotedNames = regexp.MustCompile("['\"`]([\\w.:/-]+)['\"`]")
 func serverErrorMarked(s *Trace, r *report) {
 	s.eachAnswer(func(a answered) {
 		doc, _ := tree.Parse([]byte(a.words()))
-		fails := strings.HasSuffix(a.call.Name, "conform_fail") && strings.Contains(a.words(), "this tool always fails") // of our tool server
+		fails := strings.HasSuffix(a.call.Name, "conform_fail") &&
+			strings.Contains(a.words(), "this tool always fails") // of our tool server
 		if doc.Get("isError") == nil && !fails || !a.x.wire.Has(wires.MarksErrors) {
 			return
 		}
 		r.addObserved(1)
 		if (fails || doc.True("isError")) && !a.res.IsError {
-			r.addFinding(a.x, a.res.Place, "", "the server answered %s with isError true, and the result is not marked with is_error", a.call.Label())
+			r.addFinding(a.x, a.res.Place, "",
+				"the server answered %s with isError true, and the result is not marked with is_error", a.call.Label())
 		}
 	})
 }
@@ -260,7 +276,8 @@ func toolListAppended(s *Trace, r *report) {
 			return
 		}
 		was, is := then.req.Declared, now.req.Declared
-		if len(was) == 0 || len(is) == 0 || slices.EqualFunc(was, is, func(a, b wire.Tool) bool { return a.Name == b.Name }) {
+		if len(was) == 0 || len(is) == 0 ||
+			slices.EqualFunc(was, is, func(a, b wire.Tool) bool { return a.Name == b.Name }) {
 			return
 		}
 		known := func(d wire.Tool) bool {
@@ -274,7 +291,8 @@ func toolListAppended(s *Trace, r *report) {
 			case !known(is[i]):
 				added = &is[i]
 			case added != nil:
-				r.addFinding(now, is[i].Place(), "", "tool %q was added before tool %q, which exchange %d offered already: all that stands behind it is read anew; append it", cutText(added.Name, 140), cutText(is[i].Name, 140), then.Index)
+				r.addFinding(now, is[i].Place(), "",
+					"tool %q was added before tool %q, which exchange %d offered already: all that stands behind it is read anew; append it", cutText(added.Name, 140), cutText(is[i].Name, 140), then.Index)
 				return
 			}
 		}
@@ -295,7 +313,8 @@ func toolsRunOnce(s *Trace, r *report) {
 		}
 		r.Findings = append(r.Findings, Finding{
 			Check: r.check, Exchange: -1, Event: -1, Offset: -1, Path: runs.Tool, Form: "the agent ran it %s",
-			Message: fmt.Sprintf("the agent ran it %s%s to its end, and the model asked for that %s", times(runs.Ended), with, times(runs.Asked)),
+			Message: fmt.Sprintf("the agent ran it %s%s to its end, and the model asked for that %s", times(runs.Ended),
+				with, times(runs.Asked)),
 		})
 	}
 }

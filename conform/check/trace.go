@@ -290,7 +290,8 @@ func (s *Trace) eachPair(of wires.Habit, w wire.What, f func(l *link, p pair, r,
 			continue
 		}
 		for _, p := range l.pairs {
-			if r, q := l.reply(p.r), l.sent(p.q); r.What == w && q.Type != referenceType && (p.exact || !s.isOfOtherConversation(l.to, q)) {
+			if r, q := l.reply(p.r), l.sent(p.q); r.What == w && q.Type != referenceType &&
+				(p.exact || !s.isOfOtherConversation(l.to, q)) {
 				f(l, p, r, q)
 			}
 		}

@@ -256,7 +256,8 @@ func (tr *transcript) evidence(provider string) evidence.Evidence {
 	return ev
 }
 
-var defaultModels = map[string]string{evidence.Anthropic: "claude-opus-4-6", evidence.OpenAI: "gpt-5.2", evidence.Gemini: "gemini-3-flash-preview"}
+var defaultModels = map[string]string{evidence.Anthropic: "claude-opus-4-6", evidence.OpenAI: "gpt-5.2",
+	evidence.Gemini: "gemini-3-flash-preview"}
 
 func (s *scriptedExchange) url(provider string) string {
 	switch provider {
@@ -265,7 +266,8 @@ func (s *scriptedExchange) url(provider string) string {
 	case evidence.OpenAI:
 		return "https://api.openai.com/v1/responses"
 	}
-	return "https://generativelanguage.googleapis.com/v1beta/models/" + cmp.Or(s.options["model"], defaultModels[provider]) + ":generateContent"
+	return "https://generativelanguage.googleapis.com/v1beta/models/" +
+		cmp.Or(s.options["model"], defaultModels[provider]) + ":generateContent"
 }
 
 type object = map[string]any
@@ -435,7 +437,8 @@ func (it scriptedItem) render(provider string) (role string, block object) {
 		if err := json.Unmarshal([]byte(it.text), &block); err != nil {
 			panic(err)
 		}
-		return cmp.Or(role, map[string]string{evidence.Anthropic: "assistant", evidence.Gemini: "model"}[provider]), block
+		return cmp.Or(role, map[string]string{evidence.Anthropic: "assistant", evidence.Gemini: "model"}[provider]),
+			block
 	}
 	switch provider {
 	case evidence.Anthropic:
@@ -481,11 +484,14 @@ func (it scriptedItem) openAI() object {
 	case "ref":
 		o["type"] = "item_reference"
 	case "a":
-		o["type"], o["role"], o["content"] = "message", "assistant", []any{object{"type": "output_text", "text": it.text}}
+		o["type"], o["role"], o["content"] = "message", "assistant",
+			[]any{object{"type": "output_text", "text": it.text}}
 	case "img":
-		o["type"], o["role"], o["content"] = "message", "user", []any{object{"type": "input_image", "image_url": it.text}}
+		o["type"], o["role"], o["content"] = "message", "user",
+			[]any{object{"type": "input_image", "image_url": it.text}}
 	default:
-		o["type"], o["role"], o["content"] = "message", map[string]string{"u": "user", "s": "developer"}[it.kind], []any{object{"type": "input_text", "text": it.text}}
+		o["type"], o["role"], o["content"] = "message", map[string]string{"u": "user", "s": "developer"}[it.kind],
+			[]any{object{"type": "input_text", "text": it.text}}
 	}
 	return o
 }

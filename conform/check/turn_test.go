@@ -14,7 +14,8 @@ const firstThinking = `{"type":"thinking","thinking":"Two lookups are needed.","
 // whatever else it says, so that thinking is still owed (A-37).
 func TestTextBesideResults(t *testing.T) {
 	ev := samples(t)["anthropic-loop"]
-	edit(t, &ev, breach{at: "1>", old: `"content":"12:00","is_error":false}`, new: `"content":"12:00","is_error":false},{"type":"text","text":"Hurry."}`})
+	edit(t, &ev, breach{at: "1>", old: `"content":"12:00","is_error":false}`,
+		new: `"content":"12:00","is_error":false},{"type":"text","text":"Hurry."}`})
 	edit(t, &ev, breach{at: "1>", old: firstThinking})
 	if res := find(t, "SIG-002/kept").Run(check.Decode(&ev)); len(res.Findings) == 0 {
 		t.Error("nothing found")
@@ -38,16 +39,19 @@ func TestRedactedValuesRepeat(t *testing.T) {
 	ask := func(i int, text, history, reply string) evidence.Exchange {
 		return evidence.Exchange{Index: i, Process: -1, Provider: evidence.Anthropic,
 			Request: evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
-				Body: []byte(`{"model":"claude-opus-4-6","messages":[{"role":"user","content":"` + text + `"}` + history + `]}`)},
+				Body: []byte(`{"model":"claude-opus-4-6","messages":[{"role":"user","content":"` + text + `"}` +
+					history + `]}`)},
 			Response: evidence.Response{Status: 200,
-				Body: []byte(`{"type":"message","role":"assistant","content":[` + reply + `],"stop_reason":"tool_use"}`)}}
+				Body: []byte(`{"type":"message","role":"assistant","content":[` + reply +
+					`],"stop_reason":"tool_use"}`)}}
 	}
 	call := func(name string) string {
 		return `{"type":"tool_use","id":"REDACTED","name":"` + name + `","input":{}}`
 	}
 	ev := evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{
 		ask(0, "First.", "", call("ls")),
-		ask(1, "Second.", `,{"role":"assistant","content":[`+call("pwd")+`]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"REDACTED","content":"/"}]}`, call("ls")),
+		ask(1, "Second.", `,{"role":"assistant","content":[`+call("pwd")+
+			`]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"REDACTED","content":"/"}]}`, call("ls")),
 	}}
 	if got := check.Decode(&ev).Replays(); len(got) != 0 {
 		t.Errorf("replays %v", got)

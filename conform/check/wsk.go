@@ -110,7 +110,8 @@ func socketGoesOnWithOwn(s *Trace, r *report) {
 				if x.WebSocket != from.WebSocket {
 					why = "only the WebSocket that it came by knows it, and this is another; send the whole input there"
 				}
-				r.addFinding(x, at, "O-25", "the response of exchange %d was made with store false, and %s", from.Index, why)
+				r.addFinding(x, at, "O-25", "the response of exchange %d was made with store false, and %s",
+					from.Index, why)
 			}
 		}
 		known.remember(x, id)
@@ -125,7 +126,8 @@ func previousStored(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if from.req.Doc.False("store") {
-			r.addFinding(x, at, "O-25", "the response of exchange %d was made with store false, so that nothing can go on with it", from.Index)
+			r.addFinding(x, at, "O-25",
+				"the response of exchange %d was made with store false, so that nothing can go on with it", from.Index)
 		}
 	})
 }
@@ -145,17 +147,21 @@ func onlyIncrementIsSent(s *Trace, r *report) {
 			}
 			for _, old := range held {
 				if it.ItemID != "" && it.ItemID == old.ItemID {
-					r.addFinding(x, it.Place, "O-9", "%s %s is sent beside previous_response_id, which holds it already (exchange %d)", it.What, it.ItemID, from.Index)
+					r.addFinding(x, it.Place, "O-9",
+						"%s %s is sent beside previous_response_id, which holds it already (exchange %d)", it.What,
+						it.ItemID, from.Index)
 					return
 				}
 				if it.What == wire.Call && it.ID != "" && old.What == wire.Call && it.ID == old.ID {
-					r.addFinding(x, it.Place, "R49", "tool call %s is sent beside previous_response_id, which holds it already (exchange %d): the model reads it twice, and it may run twice", it.Label(), from.Index).Consequence = specs.Degraded
+					r.addFinding(x, it.Place, "R49",
+						"tool call %s is sent beside previous_response_id, which holds it already (exchange %d): the model reads it twice, and it may run twice", it.Label(), from.Index).Consequence = specs.Degraded
 					return
 				}
 			}
 		}
 		if n := equalOpening(x.req.Items, held); n > 1 {
-			r.addFinding(x, x.req.Items[0].Place, "R49", "the input begins with %d items that the response of exchange %d holds already: the conversation is sent beside previous_response_id and stands there twice", n, from.Index).Consequence = specs.Degraded
+			r.addFinding(x, x.req.Items[0].Place, "R49",
+				"the input begins with %d items that the response of exchange %d holds already: the conversation is sent beside previous_response_id and stands there twice", n, from.Index).Consequence = specs.Degraded
 		}
 	})
 }
@@ -179,7 +185,8 @@ func (x *exchange) heldItems() (held []*wire.Item) {
 
 // equalOpening counts the items at the beginning of items that are those of held.
 func equalOpening(items []wire.Item, held []*wire.Item) (n int) {
-	for n < len(items) && n < len(held) && items[n].What == held[n].What && items[n].Role == held[n].Role && items[n].Text == held[n].Text && items[n].ID == held[n].ID {
+	for n < len(items) && n < len(held) && items[n].What == held[n].What && items[n].Role == held[n].Role &&
+		items[n].Text == held[n].Text && items[n].ID == held[n].ID {
 		n++
 	}
 	return n
@@ -198,7 +205,8 @@ func socketBeginsWhole(s *Trace, r *report) {
 		case x.req.Stateful:
 		case lost != nil && tree.Equal(lost.req.Doc.Get("input"), x.req.Doc.Get("input")):
 			r.addObserved(1)
-			r.addFinding(x, x.req.Items[0].Place, "R49", "the message repeats the increment of exchange %d, whose base was not found, and goes on with nothing: the conversation before it is lost", lost.Index).Consequence = specs.Unsafe
+			r.addFinding(x, x.req.Items[0].Place, "R49",
+				"the message repeats the increment of exchange %d, whose base was not found, and goes on with nothing: the conversation before it is lost", lost.Index).Consequence = specs.Unsafe
 		case lost != nil || len(results) > 0:
 			r.addObserved(1)
 			r.reportIncrement(x, results)
@@ -217,7 +225,8 @@ func (r *report) reportIncrement(x *exchange, results []*wire.Item) {
 	for _, res := range results {
 		isAnswer := slices.ContainsFunc(calls, func(call *wire.Item) bool { return res.Answers(call) })
 		if !isAnswer && !x.answersSearch(res) {
-			r.addFinding(x, res.Place, "O-11", "the message goes on with no response and holds the output of call %s without the call: it is an increment, and this WebSocket (%d) knows nothing to add it to", res.ID, x.WebSocket)
+			r.addFinding(x, res.Place, "O-11",
+				"the message goes on with no response and holds the output of call %s without the call: it is an increment, and this WebSocket (%d) knows nothing to add it to", res.ID, x.WebSocket)
 			return
 		}
 	}
@@ -242,7 +251,9 @@ func lostResponseNotNamed(s *Trace, r *report) {
 			r.addObserved(1)
 		}
 		if refused := lost[id]; refused != nil && !x.wasAccepted() {
-			r.addFinding(x, at, "O-25", "the request names %s again, which was not found in exchange %d; send the whole input without it", id, refused.Index)
+			r.addFinding(x, at, "O-25",
+				"the request names %s again, which was not found in exchange %d; send the whole input without it", id,
+				refused.Index)
 		}
 		if id != "" && x.reply.End == wire.Refused && isNotFound(x) {
 			lost[id] = x
@@ -251,5 +262,6 @@ func lostResponseNotNamed(s *Trace, r *report) {
 }
 
 func isNotFound(x *exchange) bool {
-	return x.reply.Err.Text("code") == "previous_response_not_found" || x.reply.Err.Text("param") == "previous_response_id" && strings.Contains(x.refusal.Words, "not found")
+	return x.reply.Err.Text("code") == "previous_response_not_found" ||
+		x.reply.Err.Text("param") == "previous_response_id" && strings.Contains(x.refusal.Words, "not found")
 }

@@ -19,8 +19,10 @@ import (
 // token that it issued, accepts all that the client sends, streamed and in one piece.
 func TestPlaysScenarios(t *testing.T) {
 	played := []string{
-		"thinking-tool-loop", "parallel-calls", "interleaved-thinking", "signed-text", "failing-tool", "exact-arguments",
-		"empty-arguments", "summary-parts", "redacted-and-shown", "image-in-result", "awkward-arguments", "single-bytes", "long-loop",
+		"thinking-tool-loop", "parallel-calls", "interleaved-thinking", "signed-text", "failing-tool",
+		"exact-arguments",
+		"empty-arguments", "summary-parts", "redacted-and-shown", "image-in-result", "awkward-arguments",
+		"single-bytes", "long-loop",
 	}
 	scenarios, err := specs.Scenarios()
 	if err != nil {
@@ -41,17 +43,21 @@ func TestPlaysScenarios(t *testing.T) {
 				continue // DeepSeek takes no images
 			}
 			for _, isStream := range []bool{true, false} {
-				handler := simulator.New(simulator.Config{Scenario: scenario, Seed: "1", Mismatch: func(m *script.Mismatch) { t.Errorf("%s/%s: %v", name, target.Provider, m) }})
+				handler := simulator.New(simulator.Config{Scenario: scenario, Seed: "1",
+					Mismatch: func(m *script.Mismatch) { t.Errorf("%s/%s: %v", name, target.Provider, m) }})
 				talk := client.Conversation{
-					Server:   client.Server{Wire: wires.Find(target.Provider), Base: "http://127.0.0.1/" + target.Provider, Key: "test-key", Transport: simulator.Transport(handler)},
-					Question: wire.Question{Model: target.Model, System: scenario.System, Stream: isStream, Tools: toolserver.Tools()},
+					Server: client.Server{Wire: wires.Find(target.Provider), Base: "http://127.0.0.1/" +
+						target.Provider, Key: "test-key", Transport: simulator.Transport(handler)},
+					Question: wire.Question{Model: target.Model, System: scenario.System, Stream: isStream,
+						Tools: toolserver.Tools()},
 				}
 				client.AskToThink(&talk.Question, target.Provider, target.Effort)
 				for _, step := range scenario.Steps {
 					for _, a := range talk.Say(t.Context(), step.Prompt) {
 						requests++
 						if !a.IsOK() {
-							t.Errorf("%s/%s stream %v: %d %s %v\n%s", name, target.Provider, isStream, a.Response.Status, a.Response.Body, a.Err, a.Request.Body)
+							t.Errorf("%s/%s stream %v: %d %s %v\n%s", name, target.Provider, isStream,
+								a.Response.Status, a.Response.Body, a.Err, a.Request.Body)
 						}
 					}
 				}

@@ -143,7 +143,8 @@ func (s *Server) requestHeader(more http.Header, hasBody bool) http.Header {
 }
 
 // readBody reads the body with the time of each piece.
-func (s *Server) readBody(ctx context.Context, cancel context.CancelFunc, body io.Reader, out *evidence.Response) error {
+func (s *Server) readBody(ctx context.Context, cancel context.CancelFunc, body io.Reader,
+	out *evidence.Response) error {
 	began, buffer := time.Now(), make([]byte, 32<<10)
 	var isSilent atomic.Bool
 	limit := cmp.Or(s.Idle, s.Timeout, DefaultTimeout)
@@ -195,7 +196,8 @@ func JoinURL(base, path string) string {
 // CountPath returns the path at which a wire counts the tokens of a request, empty where it has none.
 func CountPath(w *wires.Wire) string {
 	for _, path := range []string{
-		w.Models.Path + "/count_tokens", w.Models.Path + "/input_tokens", strings.Replace(w.Models.Path, ":generateContent", ":countTokens", 1),
+		w.Models.Path + "/count_tokens", w.Models.Path + "/input_tokens",
+		strings.Replace(w.Models.Path, ":generateContent", ":countTokens", 1),
 	} {
 		if r := w.RouteOf(path); r != nil && r.Operation == wires.Count {
 			return path
@@ -207,5 +209,6 @@ func CountPath(w *wires.Wire) string {
 // CountBody returns the body of a request to count the tokens of a prompt.
 func CountBody(w *wires.Wire, model, prompt string) []byte {
 	var o wire.Object
-	return []byte(o.SetIf(w.Has(wires.Blocks), "model", wire.Quote(model)).Set(w.Member, wire.List(wire.ClientOf(w.Name).Prompt(prompt))).String())
+	return []byte(o.SetIf(w.Has(wires.Blocks), "model", wire.Quote(model)).Set(w.Member,
+		wire.List(wire.ClientOf(w.Name).Prompt(prompt))).String())
 }

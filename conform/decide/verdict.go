@@ -52,7 +52,8 @@ func (v Verdict) Meaning() string {
 }
 
 // Verdicts lists all of them, the best first. [Worst] and reports use the order.
-var Verdicts = []Verdict{NotApplicable, Contradicted, Pass, KnownFail, Warn, NotTestable, Flaky, Stale, Fail, HarnessError}
+var Verdicts = []Verdict{NotApplicable, Contradicted, Pass, KnownFail, Warn, NotTestable, Flaky, Stale, Fail,
+	HarnessError}
 
 // Worst returns the worst of several verdicts; of none it returns NotTestable,
 // because nothing was seen.

@@ -29,7 +29,8 @@ func TestBadCase(t *testing.T) {
 	}
 	fsys := corpusCase()
 	delete(fsys, "a/case/02.response.body")
-	if _, err := FindFS(fsys, "root")[0].Read(); err == nil || !strings.Contains(err.Error(), "02.response.body: file does not exist; check") {
+	if _, err := FindFS(fsys, "root")[0].Read(); err == nil ||
+		!strings.Contains(err.Error(), "02.response.body: file does not exist; check") {
 		t.Error(err)
 	}
 }
@@ -54,26 +55,30 @@ func TestUnreadableDirectoryIsReported(t *testing.T) {
 		t.Error("the rest is still read:", err)
 	}
 	_, err := found[1].Read()
-	if !errors.Is(err, fs.ErrPermission) || err.Error() != "root/b: permission denied; check the path and its permissions" {
+	if !errors.Is(err, fs.ErrPermission) ||
+		err.Error() != "root/b: permission denied; check the path and its permissions" {
 		t.Error(err)
 	}
 }
 
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"good.yaml": vcrpy("body: x", "body: y"), "notes.yaml": "a: 1", "bad.yaml": "interactions:\n - {a"} {
+	for name, text := range map[string]string{"good.yaml": vcrpy("body: x", "body: y"), "notes.yaml": "a: 1",
+		"bad.yaml": "interactions:\n - {a"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	all, err := Load(dir)
-	if len(all) != 1 || err == nil || !strings.Contains(err.Error(), "bad.yaml: is unreadable") || strings.Contains(err.Error(), "notes") {
+	if len(all) != 1 || err == nil || !strings.Contains(err.Error(), "bad.yaml: is unreadable") ||
+		strings.Contains(err.Error(), "notes") {
 		t.Fatal(len(all), err)
 	}
 	if _, err := Load(filepath.Join(dir, "notes.yaml")); !errors.Is(err, ErrNotRecording) {
 		t.Error("a file asked for by name is not passed over:", err)
 	}
-	if _, err := Load(filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "check the path and its permissions") {
+	if _, err := Load(filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.HasSuffix(err.Error(), "check the path and its permissions") {
 		t.Error(err)
 	}
 }
@@ -86,7 +91,8 @@ func TestProvider(t *testing.T) {
 		{"https://api.anthropic.com/v1/messages/batches", "", "", "no generation, nothing to judge"},
 		{"https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/anthropic/models/claude-sonnet-4@20250514:streamRawPredict", "", Anthropic, ""},
 		{"https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict", "", "", "counts tokens only"},
-		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-3-haiku/invoke", `{"messages":[]}`, Anthropic, ""},
+		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-3-haiku/invoke", `{"messages":[]}`,
+			Anthropic, ""},
 		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-3-haiku/invoke-with-response-stream", "", "", "the binary event stream of Bedrock is not judged"},
 		{"https://x.services.ai.azure.com/anthropic/v1/messages", `{"messages":[]}`, Anthropic, ""},
 		{"http://127.0.0.1:9/v1/messages", `{"messages":[]}`, Anthropic, ""},
@@ -98,17 +104,22 @@ func TestProvider(t *testing.T) {
 		{"https://api.openai.com/v1/responses/input_tokens", "", "", "counts tokens only"},
 		{"https://api.openai.com/v1/chat/completions", "", "chat", ""},
 		{"http://localhost:11434/v1/chat/completions", `{"messages":[]}`, "chat", ""},
-		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-3-haiku/converse", "", "", "the Bedrock API is not judged"},
-		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova-pro-v1:0/invoke", "", "", "the Bedrock API is not judged"},
+		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-3-haiku/converse", "", "",
+			"the Bedrock API is not judged"},
+		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova-pro-v1:0/invoke", "", "",
+			"the Bedrock API is not judged"},
 		{"http://localhost:11434/api/chat", "", "", "the Ollama API is not judged"},
-		{"https://generativelanguage.googleapis.com/v1beta/interactions", "", "", "the Interactions API of Gemini is not judged"},
+		{"https://generativelanguage.googleapis.com/v1beta/interactions", "", "",
+			"the Interactions API of Gemini is not judged"},
 		{"https://example.com/blog/api/chats", "", "", unknownProvider()},
 		{"https://me.openai.azure.com/openai/responses?api-version=preview", "", OpenAI, ""},
 		{"https://chatgpt.com/backend-api/codex/responses", "", OpenAI, ""},
 		{"http://localhost:1234/v1/responses", `{"input":"x"}`, OpenAI, ""},
 		{"http://localhost:1234/survey/responses", `{"answer":"x"}`, "", unknownProvider()},
-		{"https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "", Gemini, ""},
-		{"https://aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/google/models/g:generateContent", "", Gemini, ""},
+		{"https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "",
+			Gemini, ""},
+		{"https://aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/google/models/g:generateContent", "",
+			Gemini, ""},
 		{"https://generativelanguage.googleapis.com/v1beta/models/g:countTokens", "", "", "counts tokens only"},
 		{"https://generativelanguage.googleapis.com/v1beta/models?key=x", "", "", "no generation, nothing to judge"},
 		{"https://gateway.example.com/v1beta/models/g:generateContent", `{"contents":[]}`, Gemini, ""},
@@ -142,7 +153,8 @@ func TestRefusedOperations(t *testing.T) {
 		{"https://gateway.example.com/v1/messages/count_tokens", "{}", 400, ""},
 		{"https://api.openai.com/v1/chat/completions", "{}", 400, "chat"},
 	} {
-		in := cassette.Interaction{Request: cassette.Request{Method: http.MethodPost, URL: c.url, Body: []byte(c.body)}, Response: cassette.Response{Status: c.status, Body: []byte("{}")}}
+		in := cassette.Interaction{Request: cassette.Request{Method: http.MethodPost, URL: c.url, Body: []byte(c.body)},
+			Response: cassette.Response{Status: c.status, Body: []byte("{}")}}
 		ex, reason := newExchange(0, in)
 		if ex.Provider != c.provider || (reason == "") != (c.provider != "") {
 			t.Errorf("%s (%d): %q, %q", c.url, c.status, ex.Provider, reason)
@@ -166,7 +178,8 @@ func TestPackedExchanges(t *testing.T) {
 	in.Response.Body = gzipped(t, gotBody)
 	in.Request.Body = gzipped(t, sentBody)
 	ev, _ := FromInteractions("c", SourceCassette, interactionsOf(in))
-	if len(ev.Exchanges) != 1 || string(ev.Exchanges[0].Response.Body) != gotBody || string(ev.Exchanges[0].Request.Body) != sentBody {
+	if len(ev.Exchanges) != 1 || string(ev.Exchanges[0].Response.Body) != gotBody ||
+		string(ev.Exchanges[0].Request.Body) != sentBody {
 		t.Fatalf("%+v", ev)
 	}
 	if ev.Exchanges[0].Response.Chunks != nil {
@@ -229,7 +242,8 @@ func TestRespelledBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := rec.Evidence.Exchanges[0]
-		if string(x.Request.Body) != c.isRequest || string(x.Response.Body) != c.isResponse || c.isRequest == "" && x.Request.Body != nil {
+		if string(x.Request.Body) != c.isRequest || string(x.Response.Body) != c.isResponse ||
+			c.isRequest == "" && x.Request.Body != nil {
 			t.Errorf("%s, %s: read as %s, %s", c.request, c.response, x.Request.Body, x.Response.Body)
 		}
 	}

@@ -28,7 +28,8 @@ func TestCorpus(t *testing.T) {
 			t.Fatal(rec.Path, err)
 		}
 		if len(rec.Skipped) > 0 || len(rec.Evidence.Exchanges) != meta.Interactions {
-			t.Errorf("%s: %d of %d exchanges, skipped %+v", rec.Path, len(rec.Evidence.Exchanges), meta.Interactions, rec.Skipped)
+			t.Errorf("%s: %d of %d exchanges, skipped %+v", rec.Path, len(rec.Evidence.Exchanges), meta.Interactions,
+				rec.Skipped)
 		}
 		for _, ex := range rec.Evidence.Exchanges {
 			exchanges++

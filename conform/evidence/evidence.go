@@ -131,8 +131,10 @@ func (x *Exchange) ReadReply() *wire.Reply {
 
 // ToJudge returns the exchange in the form in which the rules of replies take it.
 func (x *Exchange) ToJudge(reply *wire.Reply) *rule.Exchange {
-	out := &rule.Exchange{Wire: x.Provider, Method: x.Request.Method, URL: x.Request.URL, RequestHeader: x.Request.Header, Request: x.Request.Body,
-		Status: x.Response.Status, Header: x.Response.Header, Body: x.Response.Body, WebSocket: x.WebSocket > 0, Reply: reply}
+	out := &rule.Exchange{Wire: x.Provider, Method: x.Request.Method, URL: x.Request.URL,
+		RequestHeader: x.Request.Header, Request: x.Request.Body,
+		Status: x.Response.Status, Header: x.Response.Header, Body: x.Response.Body, WebSocket: x.WebSocket > 0,
+		Reply: reply}
 	for _, c := range x.Response.Chunks {
 		out.Chunks = append(out.Chunks, rule.Chunk(c))
 	}
@@ -142,7 +144,8 @@ func (x *Exchange) ToJudge(reply *wire.Reply) *rule.Exchange {
 // ToInteraction returns request and reply in the form in which a recorder keeps them.
 func (x *Exchange) ToInteraction() cassette.Interaction {
 	return cassette.Interaction{
-		Request:  cassette.Request{Method: x.Request.Method, URL: x.Request.URL, Header: x.Request.Header, Body: x.Request.Body},
+		Request: cassette.Request{Method: x.Request.Method, URL: x.Request.URL, Header: x.Request.Header,
+			Body: x.Request.Body},
 		Response: cassette.Response{Status: x.Response.Status, Header: x.Response.Header, Body: x.Response.Body},
 	}
 }

@@ -24,7 +24,8 @@ func FromExample(r specs.Requirement, e specs.Example) Evidence {
 		ev.Exchanges = append(ev.Exchanges, newExampleExchange(i, process, e, x))
 	}
 	for _, p := range e.Processes {
-		ev.Process = append(ev.Process, Process{Args: p.Args, ExitCode: p.Exit, Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr), Resumed: p.Resumed})
+		ev.Process = append(ev.Process, Process{Args: p.Args, ExitCode: p.Exit, Stdout: []byte(p.Stdout),
+			Stderr: []byte(p.Stderr), Resumed: p.Resumed})
 	}
 	return ev
 }
@@ -56,7 +57,8 @@ func newExampleExchange(i, process int, e specs.Example, x specs.ExampleExchange
 		reply = strings.TrimRight(reply, "\n") + "\n\n"
 	}
 	out := Exchange{
-		Index: i, Provider: provider, Process: process, WebSocket: x.WebSocket, Missed: x.Missed, Provenance: ProvenanceSynthetic,
+		Index: i, Provider: provider, Process: process, WebSocket: x.WebSocket, Missed: x.Missed,
+		Provenance: ProvenanceSynthetic,
 		Request: Request{Method: http.MethodPost, URL: cmp.Or(x.URL, exampleURL(provider, e.Model, isStream)),
 			Header: http.Header{"Content-Type": {"application/json"}}, Body: bytes.TrimSpace([]byte(x.Request))},
 		Response: Response{Status: cmp.Or(x.Status, http.StatusOK), Body: []byte(reply), End: cmp.Or(x.End, "eof"),

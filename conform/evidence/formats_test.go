@@ -106,8 +106,10 @@ func interactions() []cassette.Interaction {
 		Request:  cassette.Request{Method: "GET", URL: elsewere, Header: http.Header{}, Body: []byte{}},
 		Response: cassette.Response{Status: 200, Header: http.Header{}, Body: []byte("ok")},
 	}, {
-		Request:  cassette.Request{Method: "POST", URL: endpoint, Header: http.Header{"Anthropic-Version": {"2023-06-01"}}, Body: []byte(sentBody)},
-		Response: cassette.Response{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte(gotBody)},
+		Request: cassette.Request{Method: "POST", URL: endpoint,
+			Header: http.Header{"Anthropic-Version": {"2023-06-01"}}, Body: []byte(sentBody)},
+		Response: cassette.Response{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
+			Body: []byte(gotBody)},
 		Timeline: []cassette.Chunk{{At: time.Millisecond, Length: 10}, {At: time.Second, Length: len(gotBody) - 10}},
 		End:      cassette.EndReset,
 	}}
@@ -116,7 +118,8 @@ func interactions() []cassette.Interaction {
 func TestOwnCassetteKeepsTimesAndEnding(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "x.yaml")
-	w, err := cassette.Create(file, cassette.Meta{Version: cassette.FormatVersion, Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
+	w, err := cassette.Create(file, cassette.Meta{Version: cassette.FormatVersion,
+		Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,10 +135,12 @@ func TestOwnCassetteKeepsTimesAndEnding(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
-	compare(t, all[0], FormatCassette, want([]Chunk{{time.Millisecond, 10}, {time.Second, len(gotBody) - 10}}, "reset", ProvenanceSynthetic))
+	compare(t, all[0], FormatCassette,
+		want([]Chunk{{time.Millisecond, 10}, {time.Second, len(gotBody) - 10}}, "reset", ProvenanceSynthetic))
 
 	data, _ := os.ReadFile(file)
-	for name, text := range map[string]string{"torn.yaml": string(data[:len(data)-60]), "left.yaml.partial": string(data[:len(data)/2])} {
+	for name, text := range map[string]string{"torn.yaml": string(data[:len(data)-60]),
+		"left.yaml.partial": string(data[:len(data)/2])} {
 		if _, err := readText(name, text); err == nil || !strings.Contains(err.Error(), "rec/"+name) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -160,7 +165,8 @@ func corpusCase() fstest.MapFS {
 		"a/case/01.request.json":  file(`{"method":"GET","url":"` + elsewere + `","headers":{},"body":null}`),
 		"a/case/01.response.json": file(`{"status":200,"headers":null}`),
 		"a/case/01.response.body": file("ok"),
-		"a/case/02.request.json":  file(`{"method":"POST","url":"` + endpoint + `","headers":{"anthropic-version":["2023-06-01"]},"body":` + yamlQuoted(sentBody) + `}`),
+		"a/case/02.request.json": file(`{"method":"POST","url":"` + endpoint +
+			`","headers":{"anthropic-version":["2023-06-01"]},"body":` + yamlQuoted(sentBody) + `}`),
 		"a/case/02.response.json": file(fmt.Sprintf(`{"status":200,"headers":{"content-type":["text/event-stream"]},"recorded_chunk_sizes":[10,%d]}`, len(gotBody)-10)),
 		"a/case/02.response.body": file(gotBody),
 		"README.md":               file("no tape"),

@@ -34,9 +34,11 @@ func NewMask(secrets []string) *Mask {
 		if len(s) < minSecret {
 			continue
 		}
-		texts := []string{s, url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s)))}
+		texts := []string{s, url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString([]byte(s)),
+			strings.ToUpper(hex.EncodeToString([]byte(s)))}
 		for shift := range 3 { // base64 has three forms, by what stands before the secret
-			texts = append(texts, base64Middle(base64.RawStdEncoding, s, shift), base64Middle(base64.RawURLEncoding, s, shift))
+			texts = append(texts, base64Middle(base64.RawStdEncoding, s, shift),
+				base64Middle(base64.RawURLEncoding, s, shift))
 		}
 		for _, text := range texts {
 			m.spellings = append(m.spellings, []byte(text))
@@ -105,7 +107,8 @@ func (m *Mask) Exchange(x Exchange) (clean Exchange, wasInResponse bool) {
 	clean.Response.Header, clean.Response.Body = x.Response.Header.Clone(), m.Bytes(x.Response.Body)
 	m.Header(clean.Request.Header)
 	m.Header(clean.Response.Header)
-	return clean, !bytes.Equal(clean.Response.Body, x.Response.Body) || !reflect.DeepEqual(clean.Response.Header, x.Response.Header)
+	return clean, !bytes.Equal(clean.Response.Body, x.Response.Body) ||
+		!reflect.DeepEqual(clean.Response.Header, x.Response.Header)
 }
 
 // Body masks a body as it is read. atEnd is called when all of it has been read.

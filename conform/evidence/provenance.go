@@ -35,7 +35,8 @@ func provenanceOf(said string, in cassette.Interaction) Provenance {
 		return weakenedBy(in.Provenance)
 	}
 	whole := wordProvenance(said)
-	if (whole == ProvenanceLive || whole == ProvenanceForeign || whole == ProvenanceUndeclared) && (in.Ingress != "" || isLocalURL(in.Request.URL)) {
+	if (whole == ProvenanceLive || whole == ProvenanceForeign || whole == ProvenanceUndeclared) &&
+		(in.Ingress != "" || isLocalURL(in.Request.URL)) {
 		return ProvenanceUnknown
 	}
 	return whole

@@ -17,7 +17,8 @@ import (
 // newInteraction is a call of Anthropic's API with a reply that has the headers.
 func newInteraction(url string, header http.Header) cassette.Interaction {
 	return cassette.Interaction{
-		Request:  cassette.Request{Method: "POST", URL: url, Header: http.Header{"Anthropic-Version": {"2023-06-01"}}, Body: []byte(sentBody)},
+		Request: cassette.Request{Method: "POST", URL: url, Header: http.Header{"Anthropic-Version": {"2023-06-01"}},
+			Body: []byte(sentBody)},
 		Response: cassette.Response{Status: 200, Header: header, Body: []byte(gotBody)},
 	}
 }
@@ -35,33 +36,45 @@ func TestProvenance(t *testing.T) {
 		want     Provenance
 		answered bool // by the provider
 	}{
-		"live":                        {"live", plain, ProvenanceLive, true},
-		"import":                      {"import", plain, ProvenanceForeign, true},
-		"another tool's file":         {interchange.ProvenanceUndeclared, plain, ProvenanceUndeclared, false},
-		"another tool, by base URL":   {interchange.ProvenanceUndeclared, marked(plain, "", "base-url"), ProvenanceUnknown, false},
-		"simulator":                   {"simulator", plain, ProvenanceSimulator, false},
-		"synthetic":                   {"synthetic", plain, ProvenanceSynthetic, false},
-		"a head that was lost":        {interchange.ProvenanceLost, plain, ProvenanceUnknown, false},
-		"a head that says nothing":    {"", plain, ProvenanceUnknown, false},
-		"a word of a later version":   {"partner", plain, ProvenanceUnknown, false},
-		"simulator by MITM":           {"live", newInteraction(own, http.Header{"X-Simulator": {"meerkat"}}), ProvenanceSimulator, false},
-		"mark in lower case":          {"import", newInteraction(own, http.Header{"x-simulator": {"meerkat"}}), ProvenanceSimulator, false},
-		"mark without a value":        {"import", newInteraction(own, http.Header{"X-Simulator": {""}}), ProvenanceSimulator, false},
-		"refusal of a scenario":       {"live", newInteraction(own, http.Header{"X-Simulator": {"meerkat; injected"}}), ProvenanceInjected, false},
-		"the recorder's own reply":    {"import", newInteraction(own, http.Header{"X-Recorder-Error": {"no reply from upstream"}}), ProvenanceInjected, false},
-		"the replayer's own reply":    {"import", newInteraction(own, http.Header{"X-Cassette-Miss": {"unknown"}}), ProvenanceInjected, false},
+		"live":                {"live", plain, ProvenanceLive, true},
+		"import":              {"import", plain, ProvenanceForeign, true},
+		"another tool's file": {interchange.ProvenanceUndeclared, plain, ProvenanceUndeclared, false},
+		"another tool, by base URL": {interchange.ProvenanceUndeclared, marked(plain, "", "base-url"),
+			ProvenanceUnknown, false},
+		"simulator":                 {"simulator", plain, ProvenanceSimulator, false},
+		"synthetic":                 {"synthetic", plain, ProvenanceSynthetic, false},
+		"a head that was lost":      {interchange.ProvenanceLost, plain, ProvenanceUnknown, false},
+		"a head that says nothing":  {"", plain, ProvenanceUnknown, false},
+		"a word of a later version": {"partner", plain, ProvenanceUnknown, false},
+		"simulator by MITM": {"live", newInteraction(own, http.Header{"X-Simulator": {"meerkat"}}),
+			ProvenanceSimulator, false},
+		"mark in lower case": {"import", newInteraction(own, http.Header{"x-simulator": {"meerkat"}}),
+			ProvenanceSimulator, false},
+		"mark without a value": {"import", newInteraction(own, http.Header{"X-Simulator": {""}}),
+			ProvenanceSimulator, false},
+		"refusal of a scenario": {"live", newInteraction(own, http.Header{"X-Simulator": {"meerkat; injected"}}),
+			ProvenanceInjected, false},
+		"the recorder's own reply": {"import",
+			newInteraction(own, http.Header{"X-Recorder-Error": {"no reply from upstream"}}),
+			ProvenanceInjected, false},
+		"the replayer's own reply": {"import", newInteraction(own, http.Header{"X-Cassette-Miss": {"unknown"}}),
+			ProvenanceInjected, false},
 		"an upstream on this machine": {"live", marked(plain, "synthetic", ""), ProvenanceSynthetic, false},
 		"a claim to be live":          {"synthetic", marked(plain, "live", ""), ProvenanceUnknown, false},
 		"a claim to be an import":     {"simulator", marked(plain, "import", ""), ProvenanceUnknown, false},
 		"by base URL":                 {"live", marked(plain, "", "base-url"), ProvenanceUnknown, false},
 		"by another ingress":          {"import", marked(plain, "", "side-entrance"), ProvenanceUnknown, false},
 		"simulator by base URL":       {"simulator", marked(plain, "", "base-url"), ProvenanceSimulator, false},
-		"this machine":                {"import", newInteraction("http://127.0.0.1:8080/v1/messages", nil), ProvenanceUnknown, false},
-		"this machine by name":        {"import", newInteraction("http://localhost:8080/v1/messages", nil), ProvenanceUnknown, false},
-		"a gateway":                   {"import", newInteraction("https://openrouter.ai/api/v1/messages", nil), ProvenanceForeign, false},
+		"this machine": {"import", newInteraction("http://127.0.0.1:8080/v1/messages", nil),
+			ProvenanceUnknown, false},
+		"this machine by name": {"import", newInteraction("http://localhost:8080/v1/messages", nil),
+			ProvenanceUnknown, false},
+		"a gateway": {"import", newInteraction("https://openrouter.ai/api/v1/messages", nil),
+			ProvenanceForeign, false},
 	} {
 		ev := Evidence{}
-		skipped := ev.addInteractions(interchange.Recording{Provenance: c.head, Interactions: []cassette.Interaction{c.in}})
+		skipped := ev.addInteractions(interchange.Recording{Provenance: c.head,
+			Interactions: []cassette.Interaction{c.in}})
 		if len(skipped) > 0 {
 			t.Fatalf("%s: skipped: %+v", name, skipped)
 		}
@@ -120,7 +133,8 @@ func exportsOf(t *testing.T, name string, data []byte) map[string]string {
 	}
 	_, body, _ := strings.Cut(string(data), "version: 1\n")
 	saved := "---\nversion: 1\n" + strings.ReplaceAll(body, "# closed", "# was closed") // as go-vcr saves it
-	return map[string]string{"yaml": string(data), "har": har.String(), "exported.yaml": vcr.String(), "saved.yaml": saved}
+	return map[string]string{"yaml": string(data), "har": har.String(), "exported.yaml": vcr.String(),
+		"saved.yaml": saved}
 }
 
 func TestOwnHost(t *testing.T) {
@@ -165,7 +179,8 @@ func TestDate(t *testing.T) {
 	started.Started = time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC)
 	created := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	ev := Evidence{}
-	ev.addInteractions(interchange.Recording{Created: created, Interactions: []cassette.Interaction{reply, started, newInteraction(endpoint, nil)}})
+	ev.addInteractions(interchange.Recording{Created: created,
+		Interactions: []cassette.Interaction{reply, started, newInteraction(endpoint, nil)}})
 	for i, want := range []string{"2026-11-21", "2026-02-03", "2026-01-02"} {
 		if got := ev.Exchanges[i].Date.Format(time.DateOnly); got != want {
 			t.Errorf("exchange %d: %s, want %s", i, got, want)
@@ -177,7 +192,8 @@ func TestDate(t *testing.T) {
 func TestCreatedOfMeasuredTimesOnly(t *testing.T) {
 	for want, declared := range map[string][]string{"2026-03-04": nil, "0001-01-01": {cassette.DeclaredNominal}} {
 		path := filepath.Join(t.TempDir(), "x.yaml")
-		w, err := cassette.Create(path, cassette.Meta{Provenance: "live", Created: "2026-03-04T00:00:00Z", Declared: declared}, cassette.CreateOptions{})
+		w, err := cassette.Create(path, cassette.Meta{Provenance: "live", Created: "2026-03-04T00:00:00Z",
+			Declared: declared}, cassette.CreateOptions{})
 		if err == nil {
 			err = w.Append(newInteraction(endpoint, http.Header{}))
 		}
@@ -259,9 +275,11 @@ func TestDeclareForeign(t *testing.T) {
 	const own = "https://api.anthropic.com/v1/messages"
 	for head, want := range map[string]Provenance{
 		interchange.ProvenanceUndeclared: ProvenanceForeign, interchange.ProvenanceLost: ProvenanceUnknown,
-		"live": ProvenanceLive, "simulator": ProvenanceSimulator, "synthetic": ProvenanceSynthetic, "": ProvenanceUnknown,
+		"live": ProvenanceLive, "simulator": ProvenanceSimulator, "synthetic": ProvenanceSynthetic,
+		"": ProvenanceUnknown,
 	} {
-		rec := newRecording("r", interchange.Recording{Provenance: head, Interactions: []cassette.Interaction{newInteraction(own, nil)}})
+		rec := newRecording("r", interchange.Recording{Provenance: head,
+			Interactions: []cassette.Interaction{newInteraction(own, nil)}})
 		rec.DeclareForeign()
 		if got := rec.Evidence.Exchanges[0].Provenance; got != want {
 			t.Errorf("%q: %q, want %q", head, got, want)

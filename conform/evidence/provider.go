@@ -98,7 +98,8 @@ func operatorOf(r Request) string {
 // isLocalHost reports whether host is this machine itself.
 func isLocalHost(host string) bool {
 	ip := net.ParseIP(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") ||
+		ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
 // looksLikeWire reports whether a request to a foreign host carries what only the wire

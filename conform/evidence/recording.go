@@ -86,13 +86,15 @@ func newExchange(index int, in cassette.Interaction) (Exchange, string) {
 		return Exchange{}, "a WebSocket that the provider refused"
 	}
 	request := Request{Method: in.Request.Method, URL: in.Request.URL, Header: interchange.Canonical(in.Request.Header)}
-	response := Response{Status: in.Response.Status, Header: interchange.Canonical(in.Response.Header), End: string(in.End)}
+	response := Response{Status: in.Response.Status, Header: interchange.Canonical(in.Response.Header),
+		End: string(in.End)}
 	var err error
 	if request.Body, err = interchange.DecompressBody(request.Header, in.Request.Body); err != nil {
 		return Exchange{}, "the request body " + err.Error()
 	}
 	provider, reason := Provider(request)
-	if reason != "" && len(request.Body) > 0 && (response.Status == http.StatusBadRequest || response.Status == http.StatusUnprocessableEntity) {
+	if reason != "" && len(request.Body) > 0 &&
+		(response.Status == http.StatusBadRequest || response.Status == http.StatusUnprocessableEntity) {
 		if provider = operatorOf(request); provider != "" {
 			reason = "" // a request of any operation that is refused for its form must not be sent again
 		}
@@ -108,7 +110,8 @@ func newExchange(index int, in cassette.Interaction) (Exchange, string) {
 			response.Chunks = append(response.Chunks, Chunk(c))
 		}
 	}
-	return Exchange{Index: index, Provider: provider, Request: request, Response: response, Process: -1, WebSocket: in.WebSocket}, ""
+	return Exchange{Index: index, Provider: provider, Request: request, Response: response, Process: -1,
+		WebSocket: in.WebSocket}, ""
 }
 
 // requestName names a request without its query or user, which may hold secrets.

@@ -69,7 +69,8 @@ func redactedPlaces(body []byte) []string {
 }
 
 func jsonPlaces(document []byte) (places []string) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(document), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(bytes.NewBuffer(document), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	for len(places) < maxPlaces {
 		token, err := d.ReadToken()
 		if err != nil {

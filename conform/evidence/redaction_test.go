@@ -10,12 +10,15 @@ import (
 // is told of the word alone.
 func TestRedactions(t *testing.T) {
 	ev := Evidence{Exchanges: []Exchange{
-		{Index: 3, Request: Request{Body: []byte(`{"messages":[{"content":"key REDACTED0123456789 and REDACTED0123456789"},{"content":[{"text":"REDACTEDabcdefgh"}]}]}`)},
+		{Index: 3,
+			Request:  Request{Body: []byte(`{"messages":[{"content":"key REDACTED0123456789 and REDACTED0123456789"},{"content":[{"text":"REDACTEDabcdefgh"}]}]}`)},
 			Response: Response{Body: []byte("event: a\ndata: {\"x\":1}\n\nevent: b\ndata: {\"delta\":{\"text\":\"REDACTEDabcdefgh\"}}\n\n")}},
-		{Index: 4, Request: Request{Body: []byte(`{"messages":"it was REDACTED"}`)}, Response: Response{Body: []byte("torn {\"REDACTEDabcdefgh")}},
+		{Index: 4, Request: Request{Body: []byte(`{"messages":"it was REDACTED"}`)},
+			Response: Response{Body: []byte("torn {\"REDACTEDabcdefgh")}},
 	}}
 	want := []Redaction{
-		{Exchange: 3, Body: "request", Places: []string{"messages[0].content", "messages[1].content[0].text"}, Values: 3},
+		{Exchange: 3, Body: "request", Places: []string{"messages[0].content", "messages[1].content[0].text"},
+			Values: 3},
 		{Exchange: 3, Body: "response", Places: []string{"event 1, delta.text"}, Values: 1},
 		{Exchange: 4, Body: "response", Places: []string{}, Values: 1},
 	}

@@ -52,7 +52,8 @@ func TestMarkResume(t *testing.T) {
 	}
 	for _, at := range []int{-1, 0, 5, 1 << 40} {
 		r := recorded("x.har", 5)
-		if err := r.MarkResume([]int{at}); err == nil || !strings.Contains(err.Error(), "x.har: no process can be resumed at exchange") {
+		if err := r.MarkResume([]int{at}); err == nil ||
+			!strings.Contains(err.Error(), "x.har: no process can be resumed at exchange") {
 			t.Errorf("%d: %v", at, err)
 		}
 	}
@@ -64,10 +65,12 @@ func TestJoin(t *testing.T) {
 	known.Evidence.Exchanges[0].Process, known.Evidence.Exchanges[1].Process = 0, 1
 	joined := Join("a + b + c", []Recording{recorded("a.har", 3, 1), known, recorded("c.har", 1)})
 	indexes, processes, resumed := layout(joined)
-	if !slices.Equal(indexes, []int{0, 2, 3, 4, 5}) || !slices.Equal(processes, []int{0, 0, 1, 2, 3}) || !slices.Equal(resumed, []bool{false, true, true, true}) {
+	if !slices.Equal(indexes, []int{0, 2, 3, 4, 5}) || !slices.Equal(processes, []int{0, 0, 1, 2, 3}) ||
+		!slices.Equal(resumed, []bool{false, true, true, true}) {
 		t.Errorf("exchanges %v, processes %v, resumed %v", indexes, processes, resumed)
 	}
-	if joined.Path != "a + b + c" || joined.Evidence.Case != joined.Path || joined.Format != FormatHAR || len(joined.Skipped) != 1 || joined.Skipped[0].Exchange != 1 {
+	if joined.Path != "a + b + c" || joined.Evidence.Case != joined.Path || joined.Format != FormatHAR ||
+		len(joined.Skipped) != 1 || joined.Skipped[0].Exchange != 1 {
 		t.Errorf("%+v", joined)
 	}
 	if known.Evidence.Process[0].Resumed || known.Evidence.Exchanges[0].Index != 0 {

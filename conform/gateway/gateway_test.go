@@ -17,7 +17,8 @@ import (
 )
 
 // judged plays cases through a gateway that is a handler in this process.
-func judged(t *testing.T, wire string, only func(string) bool, timeout time.Duration, make func(upstream *url.URL) http.Handler) *gateway.Outcome {
+func judged(t *testing.T, wire string, only func(string) bool, timeout time.Duration,
+	make func(upstream *url.URL) http.Handler) *gateway.Outcome {
 	t.Helper()
 	up, err := gateway.Open("")
 	if err != nil {
@@ -29,7 +30,8 @@ func judged(t *testing.T, wire string, only func(string) bool, timeout time.Dura
 	front := httptest.NewServer(standin.ReadFirst(make(base)))
 	defer front.Close()
 	out, err := gateway.Judge(context.Background(), gateway.Config{
-		Wire: w, UpstreamWire: w, Upstream: up, Base: front.URL, ClientKey: "test-client-key", UpstreamKey: "test-upstream-key", Only: only, Timeout: timeout,
+		Wire: w, UpstreamWire: w, Upstream: up, Base: front.URL, ClientKey: "test-client-key",
+		UpstreamKey: "test-upstream-key", Only: only, Timeout: timeout,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -78,7 +78,8 @@ func (j *judge) learnModels(ctx context.Context, scenarios []*specs.Scenario) er
 		case len(j.models) > 0:
 			j.models[talk.Model] = talk.Model // the gateway may not have this one
 		case a.Err != nil && a.Response.Status == 0:
-			return fmt.Errorf("POST %s: the gateway gave no answer and asked nothing upstream: %w", a.Request.URL, a.Err)
+			return fmt.Errorf("POST %s: the gateway gave no answer and asked nothing upstream: %w",
+				a.Request.URL, a.Err)
 		default:
 			return fmt.Errorf("POST %s: the gateway answered %d and asked nothing upstream, so its configuration does not lead there: %s",
 				a.Request.URL, a.Response.Status, report.Shorten(string(a.Response.Body)))
@@ -108,16 +109,19 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	defer transport.CloseIdleConnections()
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	j := &judge{Config: c, transport: transport, setup: setup{
-		wire: c.Wire, upstreamWire: c.UpstreamWire, clientKey: c.ClientKey, upstreamKey: c.UpstreamKey, passesKey: c.PassesKey,
+		wire: c.Wire, upstreamWire: c.UpstreamWire, clientKey: c.ClientKey, upstreamKey: c.UpstreamKey,
+		passesKey: c.PassesKey,
 	}}
 	scenarios, err := scenariosFor(c.Wire, c.UpstreamWire)
 	if err != nil {
 		return nil, err
 	}
 	if len(scenarios) == 0 {
-		return nil, fmt.Errorf("no scenario is played on %s with %s behind the gateway", c.Wire.Title, c.UpstreamWire.Title)
+		return nil, fmt.Errorf("no scenario is played on %s with %s behind the gateway", c.Wire.Title,
+			c.UpstreamWire.Title)
 	}
-	cases := slices.DeleteFunc(j.listCases(ctx, scenarios), func(k gatewayCase) bool { return c.Only != nil && !c.Only(k.name) })
+	cases := slices.DeleteFunc(j.listCases(ctx, scenarios),
+		func(k gatewayCase) bool { return c.Only != nil && !c.Only(k.name) })
 	if len(cases) == 0 {
 		return nil, ErrNothingSelected
 	}
@@ -143,7 +147,8 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 				out.Cases, out.Took = out.Cases[:n-1], out.Took[:n-1]
 			}
 			n := len(out.Cases)
-			out.Ended = fmt.Errorf("%w, in case %s; the %d cases from it on are not judged", err, cases[min(n, i)].name, len(cases)-n)
+			out.Ended = fmt.Errorf("%w, in case %s; the %d cases from it on are not judged", err, cases[min(n, i)].name,
+				len(cases)-n)
 			break
 		}
 	}
@@ -167,15 +172,18 @@ func (j *judge) listCases(ctx context.Context, scenarios []*specs.Scenario) (lis
 			continue
 		}
 		name := s.Name + "/" + j.wirePair()
-		list = append(list, gatewayCase{name, func(ctx context.Context, f *report.DutyCase) { j.playCase(ctx, f, s, true) }})
+		list = append(list, gatewayCase{name,
+			func(ctx context.Context, f *report.DutyCase) { j.playCase(ctx, f, s, true) }})
 		if !isBroken(s) {
-			list = append(list, gatewayCase{name + "/unary", func(ctx context.Context, f *report.DutyCase) { j.playCase(ctx, f, s, false) }})
+			list = append(list, gatewayCase{name + "/unary",
+				func(ctx context.Context, f *report.DutyCase) { j.playCase(ctx, f, s, false) }})
 		}
 	}
 	plain := scenarios[slices.IndexFunc(scenarios, func(s *specs.Scenario) bool { return s.Name == plainScenario })]
 	for _, p := range allProbes() {
 		if j.wire == j.upstreamWire || p.isForeign {
-			list = append(list, gatewayCase{p.name + "/" + j.wirePair(), func(ctx context.Context, f *report.DutyCase) { p.ask(j, ctx, plain, f) }})
+			list = append(list, gatewayCase{p.name + "/" + j.wirePair(),
+				func(ctx context.Context, f *report.DutyCase) { p.ask(j, ctx, plain, f) }})
 		}
 	}
 	return list

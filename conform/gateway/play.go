@@ -25,7 +25,8 @@ import (
 )
 
 // playable are what the driver can do of what scenarios need.
-var playable = []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns, specs.AbilityModel, specs.AbilitySystem, specs.AbilityImages}
+var playable = []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns, specs.AbilityModel,
+	specs.AbilitySystem, specs.AbilityImages}
 
 // scenariosFor returns the embedded scenarios that the driver can play on a wire with another behind
 // the gateway, in order of name.
@@ -46,7 +47,8 @@ func scenariosFor(front, behind *wires.Wire) ([]*specs.Scenario, error) {
 			slices.ContainsFunc(s.Needs(), func(a specs.Ability) bool { return !slices.Contains(playable, a) }) ||
 			slices.ContainsFunc(s.Turns, func(t specs.Turn) bool { return t.Stall != nil || t.Lost }) ||
 			slices.ContainsFunc(s.Steps, func(step specs.Step) bool {
-				return step.Fork || step.Compact || step.Interrupt || step.Kill || step.NewKey || step.Switch != nil || step.Attach != "" || step.Exit == specs.ExitUnsupported
+				return step.Fork || step.Compact || step.Interrupt || step.Kill || step.NewKey || step.Switch != nil ||
+					step.Attach != "" || step.Exit == specs.ExitUnsupported
 			})
 	})
 	slices.SortFunc(all, func(a, b *specs.Scenario) int { return strings.Compare(a.Name, b.Name) })
@@ -97,7 +99,8 @@ func (j *judge) newConversation(s *specs.Scenario, isStream bool) *client.Conver
 		model = j.Model
 	}
 	talk := &client.Conversation{
-		Server:   client.Server{Wire: j.wire, Base: j.Base, Key: j.clientKey, Transport: j.transport, Timeout: j.Timeout, Header: j.Header},
+		Server: client.Server{Wire: j.wire, Base: j.Base, Key: j.clientKey, Transport: j.transport,
+			Timeout: j.Timeout, Header: j.Header},
 		Question: wire.Question{Model: model, System: s.System, Stream: isStream, Tools: toolserver.Tools()},
 	}
 	if j.wire == j.upstreamWire { // the client knows the model that is asked in the end
@@ -114,7 +117,8 @@ func (j *judge) askDirectly(ctx context.Context, s *specs.Scenario, w *wires.Wir
 	here.wire = w
 	talk := here.newConversation(s, isStream)
 	target, _ := s.Target(w.Name)
-	talk.Base, talk.Key, talk.Transport = "http://127.0.0.1/"+w.Name, j.upstreamKey, simulator.Transport(newSimulator(s, 0))
+	talk.Base, talk.Key, talk.Transport = "http://127.0.0.1/"+w.Name, j.upstreamKey,
+		simulator.Transport(newSimulator(s, 0))
 	if talk.Model = target.Model; w == j.upstreamWire {
 		front, _ := s.Target(j.wire.Name)
 		talk.Model = cmp.Or(j.models[cmp.Or(j.Model, front.Model)], target.Model)
@@ -128,7 +132,8 @@ func (j *judge) isPlayable(ctx context.Context, s *specs.Scenario) bool {
 	talk := j.newConversation(s, true)
 	target, _ := s.Target(j.wire.Name)
 	talk.Base, talk.Model = "http://127.0.0.1/"+j.wire.Name, target.Model
-	talk.Transport = simulator.Transport(simulator.New(simulator.Config{Scenario: s, Seed: seed, AnyModel: true, Mismatch: func(*script.Mismatch) { isExpected = false }}))
+	talk.Transport = simulator.Transport(simulator.New(simulator.Config{Scenario: s, Seed: seed, AnyModel: true,
+		Mismatch: func(*script.Mismatch) { isExpected = false }}))
 	playSteps(ctx, s, talk)
 	return isExpected
 }
@@ -146,14 +151,16 @@ func (j *judge) playCase(ctx context.Context, f *report.DutyCase, s *specs.Scena
 }
 
 // compareAll pairs the requests of both sides and compares them.
-func (j *judge) compareAll(ctx context.Context, f *report.DutyCase, answers, direct, behind []*client.Answer) []*received {
+func (j *judge) compareAll(ctx context.Context, f *report.DutyCase, answers, direct,
+	behind []*client.Answer) []*received {
 	wait, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
 	seen := j.Upstream.listReceived(wait)
 	for i, a := range answers {
 		c := comparer{DutyCase: f, setup: j.setup, asked: asked{n: i, answer: a}}
 		for _, u := range seen {
-			if !u.arrived.Before(a.Date) && (i+1 == len(answers) || u.arrived.Before(answers[i+1].Date)) && u.asked != nil {
+			if !u.arrived.Before(a.Date) && (i+1 == len(answers) || u.arrived.Before(answers[i+1].Date)) &&
+				u.asked != nil {
 				c.upstream = append(c.upstream, u)
 			}
 		}
@@ -184,7 +191,8 @@ const settle = 5 * time.Second
 func (o *Outcome) Keep(dir, tool string) error {
 	for _, d := range o.Cases {
 		path := filepath.Join(dir, filepath.FromSlash(d.Name))
-		err := errors.Join(keepSide(path+".client.yaml", tool, d.Exchanges), keepSide(path+".upstream.yaml", tool, d.Behind))
+		err := errors.Join(keepSide(path+".client.yaml", tool, d.Exchanges),
+			keepSide(path+".upstream.yaml", tool, d.Behind))
 		if err != nil {
 			return err
 		}
@@ -198,7 +206,8 @@ func keepSide(path, tool string, exchanges []evidence.Exchange) error {
 	}
 	redactor := redact.New(nil)
 	w, err := cassette.Create(path, cassette.Meta{
-		Provenance: cassette.ProvenanceSimulator, Tool: tool, Created: time.Now().UTC().Format(time.RFC3339), Redaction: redactor.Rules(),
+		Provenance: cassette.ProvenanceSimulator, Tool: tool, Created: time.Now().UTC().Format(time.RFC3339),
+		Redaction: redactor.Rules(),
 	}, cassette.CreateOptions{Force: true})
 	if err != nil {
 		return err

@@ -38,7 +38,8 @@ func allProbes() []probe {
 }
 
 // askOnce asks what the scenario's first step asks and compares both sides.
-func (j *judge) askOnce(ctx context.Context, f *report.DutyCase, s *specs.Scenario, change func(*client.Conversation)) (*client.Answer, []*received) {
+func (j *judge) askOnce(ctx context.Context, f *report.DutyCase, s *specs.Scenario,
+	change func(*client.Conversation)) (*client.Answer, []*received) {
 	j.Upstream.Serve(newSimulator(s, 0))
 	talk := j.newConversation(s, true)
 	talk.MaxRounds = 1
@@ -81,7 +82,9 @@ func askUnknownMember(j *judge, ctx context.Context, s *specs.Scenario, f *repor
 		}
 	})
 	if len(seen) == 0 && a.Response.Status >= 400 {
-		f.Breach("GW-33", report.DutyBreach{}, "the gateway refuses a request with a member and a beta that it does not know: %d %s", a.Response.Status, report.Shorten(string(a.Response.Body)))
+		f.Breach("GW-33", report.DutyBreach{},
+			"the gateway refuses a request with a member and a beta that it does not know: %d %s", a.Response.Status,
+			report.Shorten(string(a.Response.Body)))
 	}
 }
 
@@ -92,8 +95,9 @@ func askSystemBlocks(j *judge, ctx context.Context, s *specs.Scenario, f *report
 	}
 	j.askOnce(ctx, f, s, func(talk *client.Conversation) {
 		talk.System = ""
-		talk.Extra = []wire.Extra{{Name: "system", JSON: `[{"type":"text","text":"x-anthropic-billing-header: conform"},` +
-			`{"type":"text","text":"You are a careful test subject.","cache_control":{"type":"ephemeral"}},{"type":"text","text":" Use the tools."}]`}}
+		talk.Extra = []wire.Extra{{Name: "system",
+			JSON: `[{"type":"text","text":"x-anthropic-billing-header: conform"},` +
+				`{"type":"text","text":"You are a careful test subject.","cache_control":{"type":"ephemeral"}},{"type":"text","text":" Use the tools."}]`}}
 	})
 }
 
@@ -121,9 +125,11 @@ func askCompressed(j *judge, ctx context.Context, s *specs.Scenario, f *report.D
 	switch {
 	case a.IsOK(), a.Response.Status == http.StatusUnsupportedMediaType:
 	case len(seen) > 0 && seen[0].asked.Doc == nil && seen[0].Request.Header.Get("Content-Encoding") == "":
-		f.Breach("GW-27", report.DutyBreach{}, "a request body in gzip arrives upstream in gzip, without the header that says so")
+		f.Breach("GW-27", report.DutyBreach{},
+			"a request body in gzip arrives upstream in gzip, without the header that says so")
 	default:
-		f.Breach("GW-27", report.DutyBreach{}, "a request body in gzip is neither decoded nor refused with 415: %d %s", a.Response.Status, report.Shorten(string(a.Response.Body)))
+		f.Breach("GW-27", report.DutyBreach{}, "a request body in gzip is neither decoded nor refused with 415: %d %s",
+			a.Response.Status, report.Shorten(string(a.Response.Body)))
 	}
 }
 
@@ -141,12 +147,16 @@ func askCount(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCa
 	switch {
 	case a.Response.Status == http.StatusNotFound, a.Response.Status == http.StatusNotImplemented:
 	case len(seen) == 0:
-		f.Breach("GW-25", report.DutyBreach{Path: path}, "the gateway counts tokens itself instead of asking the provider: %d %s", a.Response.Status, report.Shorten(string(a.Response.Body)))
+		f.Breach("GW-25", report.DutyBreach{Path: path},
+			"the gateway counts tokens itself instead of asking the provider: %d %s", a.Response.Status,
+			report.Shorten(string(a.Response.Body)))
 	case a.Response.Status != seen[0].Response.Status:
-		f.Breach("GW-25", report.DutyBreach{Path: path}, "the upstream counted tokens with status %d, and the client got %d: %s",
+		f.Breach("GW-25", report.DutyBreach{Path: path},
+			"the upstream counted tokens with status %d, and the client got %d: %s",
 			seen[0].Response.Status, a.Response.Status, report.Shorten(string(a.Response.Body)))
 	case j.wire == j.upstreamWire && !tree.Equal(seen[0].reply.Doc, got):
-		f.Breach("GW-25", report.DutyBreach{Path: path, Compare: compareTexts(string(seen[0].Response.Body), string(a.Response.Body))}, "the count of tokens is not what the upstream answered")
+		f.Breach("GW-25", report.DutyBreach{Path: path, Compare: compareTexts(string(seen[0].Response.Body),
+			string(a.Response.Body))}, "the count of tokens is not what the upstream answered")
 	}
 }
 
@@ -168,7 +178,8 @@ func askSlowly(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyC
 	first := a.Date.Add(a.Began + a.Response.Chunks[0].At)
 	whole, late := seen[0].ended.Sub(seen[0].arrived), first.Sub(seen[0].arrived)
 	if whole > 4*slowPace && late > whole*3/4 {
-		f.Breach("GW-17", report.DutyBreach{}, "the upstream sent for %d ms, and the client's first byte came after %d ms: the stream is held back",
+		f.Breach("GW-17", report.DutyBreach{},
+			"the upstream sent for %d ms, and the client's first byte came after %d ms: the stream is held back",
 			whole.Milliseconds(), late.Milliseconds())
 	}
 }
@@ -192,7 +203,8 @@ func leaveEarly(j *judge, ctx context.Context, s *specs.Scenario, f *report.Duty
 	defer stop()
 	for _, u := range j.Upstream.listReceived(wait) {
 		if u.ended.IsZero() {
-			f.Breach("GW-22", report.DutyBreach{}, "the upstream request is still open %v after the client left", settle)
+			f.Breach("GW-22", report.DutyBreach{},
+				"the upstream request is still open %v after the client left", settle)
 			return
 		}
 	}

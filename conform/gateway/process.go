@@ -132,7 +132,8 @@ func (p *Process) awaitListener(ctx context.Context, wait time.Duration, address
 		}
 		select {
 		case result := <-p.ended:
-			return fmt.Errorf("the gateway ended with code %d before it listened on port %s: %s", result.ExitCode, address[strings.LastIndexByte(address, ':')+1:], lastLines(result))
+			return fmt.Errorf("the gateway ended with code %d before it listened on port %s: %s", result.ExitCode,
+				address[strings.LastIndexByte(address, ':')+1:], lastLines(result))
 		case <-ctx.Done():
 			return fmt.Errorf("the gateway %w on %s after %v; tell it the port by {port} in its arguments, --env or --file", errNotListening, address, wait)
 		case <-time.After(50 * time.Millisecond):

@@ -21,7 +21,8 @@ var samplingValues = []struct {
 	name  wires.Sampling
 	value string
 }{
-	{wires.StopTexts, `["</block>","</severity>"]`}, {wires.Temperature, "0.25"}, {wires.TopP, "0.75"}, {wires.TopK, "20"}, {wires.Seed, "7"},
+	{wires.StopTexts, `["</block>","</severity>"]`}, {wires.Temperature, "0.25"}, {wires.TopP, "0.75"},
+	{wires.TopK, "20"}, {wires.Seed, "7"},
 }
 
 // askSampling asks with every sampling parameter that both wires have and the client's model takes.
@@ -32,7 +33,8 @@ func askSampling(j *judge, ctx context.Context, s *specs.Scenario, f *report.Dut
 	client := wire.ClientOf(j.wire.Name)
 	body := client.Body(&talk.Question, []string{client.Prompt("Say hello.")})
 	for _, v := range samplingValues {
-		if paths := j.wire.Body.Sampling[v.name]; paths != nil && j.upstreamWire.Body.Sampling[v.name] != nil && takesMember(j.wire, talk.Model, body, paths[0], v.value) {
+		if paths := j.wire.Body.Sampling[v.name]; paths != nil && j.upstreamWire.Body.Sampling[v.name] != nil &&
+			takesMember(j.wire, talk.Model, body, paths[0], v.value) {
 			body = addMember(body, paths[0], v.value)
 		}
 	}

@@ -27,22 +27,33 @@ func TestSamplingBetweenWires(t *testing.T) {
 		// want are the paths that are reported, with what the breach leads to.
 		want string
 	}{
-		{"all arrive", "anthropic", "chat", "gpt-4.1", `"max_completion_tokens":${max_tokens},"stop":${stop_sequences},"temperature":${temperature}`, ""},
-		{"stop texts lost", "anthropic", "chat", "gpt-4.1", `"max_tokens":${max_tokens},"temperature":${temperature}`, "stop_sequences wrong"},
-		{"one of two stop texts", "anthropic", "chat", "gpt-4.1", `"max_tokens":${max_tokens},"stop":"</block>","temperature":${temperature}`, "stop_sequences wrong"},
+		{"all arrive", "anthropic", "chat", "gpt-4.1",
+			`"max_completion_tokens":${max_tokens},"stop":${stop_sequences},"temperature":${temperature}`, ""},
+		{"stop texts lost", "anthropic", "chat", "gpt-4.1", `"max_tokens":${max_tokens},"temperature":${temperature}`,
+			"stop_sequences wrong"},
+		{"one of two stop texts", "anthropic", "chat", "gpt-4.1",
+			`"max_tokens":${max_tokens},"stop":"</block>","temperature":${temperature}`, "stop_sequences wrong"},
 		{"length limit lost", "anthropic", "gemini", "gemini-2.5-flash",
-			`"generationConfig":{"stopSequences":${stop_sequences},"temperature":${temperature},"topK":${top_k}}`, "max_tokens wrong"},
-		{"temperature changed", "anthropic", "openai", "gpt-4.1", `"max_output_tokens":${max_tokens},"temperature":1`, "temperature degraded"},
-		{"Responses has no stop texts", "anthropic", "openai", "gpt-4.1", `"max_output_tokens":${max_tokens},"temperature":${temperature}`, ""},
-		{"a model that reasons takes no temperature", "anthropic", "openai", "gpt-5", `"max_output_tokens":${max_tokens}`, ""},
-		{"a model that does not reason takes one", "anthropic", "openai", "gpt-4.1", `"max_output_tokens":${max_tokens}`, "temperature degraded"},
-		{"a model without sampling parameters", "chat", "anthropic", "claude-opus-4-7", `"max_tokens":${max_tokens},"stop_sequences":${stop}`, ""},
+			`"generationConfig":{"stopSequences":${stop_sequences},"temperature":${temperature},"topK":${top_k}}`,
+			"max_tokens wrong"},
+		{"temperature changed", "anthropic", "openai", "gpt-4.1", `"max_output_tokens":${max_tokens},"temperature":1`,
+			"temperature degraded"},
+		{"Responses has no stop texts", "anthropic", "openai", "gpt-4.1",
+			`"max_output_tokens":${max_tokens},"temperature":${temperature}`, ""},
+		{"a model that reasons takes no temperature", "anthropic", "openai", "gpt-5",
+			`"max_output_tokens":${max_tokens}`, ""},
+		{"a model that does not reason takes one", "anthropic", "openai", "gpt-4.1",
+			`"max_output_tokens":${max_tokens}`, "temperature degraded"},
+		{"a model without sampling parameters", "chat", "anthropic", "claude-opus-4-7",
+			`"max_tokens":${max_tokens},"stop_sequences":${stop}`, ""},
 		{"of two that exclude each other one is lost", "chat", "anthropic", "claude-opus-4-5",
 			`"max_tokens":${max_tokens},"stop_sequences":${stop},"top_p":${top_p}`, ""},
 		{"both are lost", "chat", "anthropic", "claude-opus-4-5", `"max_tokens":${max_tokens},"stop_sequences":${stop}`,
 			"temperature degraded, top_p degraded"},
-		{"seed lost", "gemini", "chat", "gpt-4.1", `"max_tokens":${generationConfig.maxOutputTokens},"stop":${generationConfig.stopSequences},` +
-			`"temperature":${generationConfig.temperature},"top_p":${generationConfig.topP}`, "generationConfig.seed degraded"},
+		{"seed lost", "gemini", "chat", "gpt-4.1",
+			`"max_tokens":${generationConfig.maxOutputTokens},"stop":${generationConfig.stopSequences},` +
+				`"temperature":${generationConfig.temperature},"top_p":${generationConfig.topP}`,
+			"generationConfig.seed degraded"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			up, err := gateway.Open("")
@@ -75,8 +86,9 @@ func TestSamplingBetweenWires(t *testing.T) {
 // translator is a gateway that asks a model on another wire, and passes the reply on as it is.
 func translator(upstream, wire, model, members string) http.Handler {
 	prompts := map[string]string{
-		"anthropic": `"messages":[{"role":"user","content":"Hello."}]`, "chat": `"messages":[{"role":"user","content":"Hello."}]`,
-		"openai": `"input":"Hello."`, "gemini": `"contents":[{"role":"user","parts":[{"text":"Hello."}]}]`,
+		"anthropic": `"messages":[{"role":"user","content":"Hello."}]`,
+		"chat":      `"messages":[{"role":"user","content":"Hello."}]`,
+		"openai":    `"input":"Hello."`, "gemini": `"contents":[{"role":"user","parts":[{"text":"Hello."}]}]`,
 	}
 	w := wires.Find(wire)
 	address, _ := url.Parse(upstream + "/" + wire + strings.ReplaceAll(w.Models.Path, "{model}", model))

@@ -23,22 +23,27 @@ func (c *comparer) compareMeaning(u *received) {
 	said, arrived := systemTexts(c.wire, was), systemTexts(c.upstreamWire, is)
 	switch lost, added := firstMissing(said, arrived), addedTo(said, arrived); {
 	case lost == "" && added != "":
-		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system"}, "the gateway added to the system prompt: %q", report.Shorten(added))
+		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system"}, "the gateway added to the system prompt: %q",
+			report.Shorten(added))
 	case lost == "":
 	case firstMissing([]string{lost}, textsOf(is, "user")) == "":
-		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Degraded}, "the system prompt arrives upstream as a text of the user: %q", report.Shorten(lost))
+		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Degraded},
+			"the system prompt arrives upstream as a text of the user: %q", report.Shorten(lost))
 	default:
-		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Wrong}, "the system prompt does not arrive upstream: %q is missing", report.Shorten(lost))
+		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Wrong},
+			"the system prompt does not arrive upstream: %q is missing", report.Shorten(lost))
 	}
 	c.compareTools(was, is)
 	for _, role := range []string{"user", "assistant"} {
 		if lost := firstMissing(textsOf(was, role), textsOf(is, role)); lost != "" {
-			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong}, "a text of the %s does not arrive upstream: %q", role, report.Shorten(lost))
+			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong},
+				"a text of the %s does not arrive upstream: %q", role, report.Shorten(lost))
 		}
 	}
 	images := func(q *wire.Request) (n int) { return len(ofKind(q.Items, wire.Media)) }
 	if images(was) > 0 && images(is) == 0 && !strings.Contains(string(is.Doc.Raw()), imageData(was)) {
-		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong}, "no image arrives upstream; the client sent %d", images(was))
+		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong},
+			"no image arrives upstream; the client sent %d", images(was))
 	}
 	c.compareHistory(was, is)
 	c.compareResults(was, is)
@@ -84,7 +89,8 @@ func (c *comparer) compareTools(was, is *wire.Request) {
 		at.Consequence = specs.Degraded
 		c.Breach("GW-26", at, "tools arrive upstream without their description: %s", strings.Join(undescribed, ", "))
 	}
-	if was.Choice.Kind != "" && is.Choice.Kind != was.Choice.Kind && !(was.Choice.Kind == "auto" && is.Choice.Kind == "") {
+	if was.Choice.Kind != "" && is.Choice.Kind != was.Choice.Kind &&
+		!(was.Choice.Kind == "auto" && is.Choice.Kind == "") {
 		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: "tool_choice", Consequence: specs.Wrong},
 			"the client's choice of tools is %q, and %q arrives upstream", was.Choice.Kind, is.Choice.Kind)
 	}
@@ -171,7 +177,8 @@ func imageData(q *wire.Request) string {
 func (c *comparer) compareHistory(was, is *wire.Request) {
 	before, after := ofKind(was.Items, wire.Call), ofKind(is.Items, wire.Call)
 	if len(before) != len(after) {
-		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong}, "the client sends %d calls back, and %d arrive upstream", len(before), len(after))
+		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong},
+			"the client sends %d calls back, and %d arrive upstream", len(before), len(after))
 		return
 	}
 	ids, back := map[string]string{}, map[string]string{}
@@ -180,8 +187,10 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 		if before[i].Name != after[i].Name {
 			one, other, isEqual = before[i].Name, after[i].Name, false
 		}
-		if _, err := tree.Parse(before[i].Args); !isEqual && err == nil { // some wires can only carry arguments that are valid JSON
-			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("calls[%d]", i), Compare: compareTexts(one, other), Consequence: specs.Wrong},
+		if _, err := tree.Parse(before[i].Args); !isEqual &&
+			err == nil { // some wires can only carry arguments that are valid JSON
+			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("calls[%d]", i),
+				Compare: compareTexts(one, other), Consequence: specs.Wrong},
 				"a call of %s changed on its way upstream", before[i].Name)
 		}
 		if after[i].ID != "" { // without ids calls are known by their order
@@ -189,7 +198,8 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 		}
 	}
 	if len(ids) != len(back) {
-		c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: "calls"}, "%d ids of calls became %d", len(ids), len(back))
+		c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: "calls"}, "%d ids of calls became %d",
+			len(ids), len(back))
 	}
 }
 
@@ -197,7 +207,8 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 func (c *comparer) compareResults(was, is *wire.Request) {
 	before, after := ofKind(was.Items, wire.Result), ofKind(is.Items, wire.Result)
 	if len(before) != len(after) {
-		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Crash}, "the client sends %d results, and %d arrive upstream", len(before), len(after))
+		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Crash},
+			"the client sends %d results, and %d arrive upstream", len(before), len(after))
 		return
 	}
 	answered, answeredAfter := answeredCalls(was.Items), answeredCalls(is.Items)
@@ -211,15 +222,20 @@ func (c *comparer) compareResults(was, is *wire.Request) {
 		switch lost := firstMissing(texts, all); {
 		case lost == "":
 		case same != i && firstMissing(texts, stringsDeep(after[i].Node)) == "":
-			c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i)}, "the result of one call arrives upstream as that of another: %q", report.Shorten(lost))
+			c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i)},
+				"the result of one call arrives upstream as that of another: %q", report.Shorten(lost))
 		case firstMissing(texts, unwrapTexts(all)) == "" || isSameJSON(lost, after[same].Node):
-			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i), Consequence: specs.Degraded},
+			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i),
+				Consequence: specs.Degraded},
 				"a result arrives upstream wrapped in other JSON than the client sent: %q", report.Shorten(lost))
 		default:
-			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i), Consequence: specs.Wrong}, "a result changed on its way upstream: %q is missing", report.Shorten(lost))
+			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i),
+				Consequence: specs.Wrong}, "a result changed on its way upstream: %q is missing", report.Shorten(lost))
 		}
-		if marks := c.upstreamWire.Has(wires.MarksErrors) || c.upstreamWire.Has(wires.NamesErrors); marks && before[i].IsMarkedError() && !after[same].IsMarkedError() {
-			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i)}, "the mark of a failed tool does not arrive upstream")
+		if marks := c.upstreamWire.Has(wires.MarksErrors) || c.upstreamWire.Has(wires.NamesErrors); marks &&
+			before[i].IsMarkedError() && !after[same].IsMarkedError() {
+			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i)},
+				"the mark of a failed tool does not arrive upstream")
 		}
 	}
 }
@@ -260,7 +276,8 @@ func isSameJSON(text string, in *tree.Node) bool {
 	if err != nil || !n.Is(tree.Object|tree.Array) {
 		return false
 	}
-	return tree.Equal(n, in) || slices.ContainsFunc(in.Items(), func(item *tree.Node) bool { return isSameJSON(text, item) })
+	return tree.Equal(n, in) || slices.ContainsFunc(in.Items(),
+		func(item *tree.Node) bool { return isSameJSON(text, item) })
 }
 
 // stringsDeep are all strings in a value.

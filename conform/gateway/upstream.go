@@ -90,7 +90,8 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(io.LimitReader(r.Body, maxKept)) // what came before an error is what arrived
 	got := &received{arrived: time.Now(), Exchange: evidence.Exchange{
 		Process: -1, Provenance: evidence.ProvenanceSimulator,
-		Request: evidence.Request{Method: r.Method, URL: u.URL + r.URL.RequestURI(), Header: r.Header.Clone(), Body: body},
+		Request: evidence.Request{Method: r.Method, URL: u.URL + r.URL.RequestURI(), Header: r.Header.Clone(),
+			Body: body},
 	}}
 	got.Provider, _, _ = strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if wires.Find(got.Provider) == nil { // a gateway with one address for several wires

@@ -52,7 +52,8 @@ func (a *alterer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body = record.DecompressRequest(r.Header, body)
 	asked := cassette.Interaction{WebSocket: a.capture.sockets.Of(r.Context()),
-		Request: cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: r.Header.Clone(), Body: body}}
+		Request: cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: r.Header.Clone(),
+			Body: body}}
 	if changed, ok := a.changeRequest(asked); ok {
 		asked.Request = changed
 	}

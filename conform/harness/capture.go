@@ -62,14 +62,16 @@ type passedExchange struct {
 }
 
 func newCapture(p Permutation, seed string, about About) *capture {
-	return &capture{Permutation: p, about: about, seed: seed, requestsByStep: map[int]int{}, sentTurns: map[int]bool{}, endedStep: -1}
+	return &capture{Permutation: p, about: about, seed: seed, requestsByStep: map[int]int{}, sentTurns: map[int]bool{},
+		endedStep: -1}
 }
 
 // newScript is the simulator at its strictest, with a clock of its own. An agent whose
 // model cannot be chosen is answered with whatever model it asks for.
 func (c *capture) newScript() http.Handler {
 	switches := slices.ContainsFunc(c.Case.Scenario.Steps, func(s specs.Step) bool { return s.Switch != nil })
-	return simulator.New(simulator.Config{Scenario: c.Case.Scenario, Seed: c.seed, AnyModel: switches || !c.about.Can(specs.AbilityModel),
+	return simulator.New(simulator.Config{Scenario: c.Case.Scenario, Seed: c.seed, AnyModel: switches ||
+		!c.about.Can(specs.AbilityModel),
 		OwnTools: c.about.Tools, Mismatch: c.noteMismatch, Sent: c.noteSent})
 }
 
@@ -135,7 +137,8 @@ func (c *capture) openSource(recordings fs.FS, live *liveSource) (http.Handler, 
 	if err != nil {
 		return nil, fmt.Errorf("%w; record it with: make cassettes", err)
 	}
-	c.replayer, err = replay.New(replay.Config{Cassette: recording, Redactor: redactor, Observe: c.observe, Log: c.note})
+	c.replayer, err = replay.New(replay.Config{Cassette: recording, Redactor: redactor, Observe: c.observe,
+		Log: c.note})
 	return c.replayer, err
 }
 
@@ -222,7 +225,8 @@ func (c *capture) observe(in cassette.Interaction, missed bool) {
 // exchange when it ends, and that a client has left a stalled reply may be seen after the end
 // of the reply to its next attempt. The caller holds mu.
 func (c *capture) inOrder() []passedExchange {
-	return slices.SortedStableFunc(slices.Values(c.passed), func(a, b passedExchange) int { return a.Started.Compare(b.Started) })
+	return slices.SortedStableFunc(slices.Values(c.passed),
+		func(a, b passedExchange) int { return a.Started.Compare(b.Started) })
 }
 
 // interactionsOf returns list without what the capture knows of it.
@@ -300,7 +304,8 @@ func joinSteps(steps []specs.Step, ends []evidence.Process) (processes []evidenc
 		}
 		joined := &processes[at]
 		joined.ExitCode, joined.Remark = end.ExitCode, end.Remark
-		joined.Stdout, joined.Stderr = slices.Concat(joined.Stdout, end.Stdout), slices.Concat(joined.Stderr, end.Stderr)
+		joined.Stdout, joined.Stderr = slices.Concat(joined.Stdout, end.Stdout),
+			slices.Concat(joined.Stderr, end.Stderr)
 	}
 	return processes, processOf
 }
@@ -335,7 +340,8 @@ func (c *capture) stepDeviation(i int, step Step, processes []evidence.Process) 
 		return fmt.Sprintf("step %d did not run", i)
 	}
 	step.Exit = c.acceptedExit(step.Exit)
-	why := cmp.Or(step.exitDeviation(processes[i].Remark, processes[i].ExitCode, c.requestsByStep[i]), step.outputDeviation(processes[i].Stdout))
+	why := cmp.Or(step.exitDeviation(processes[i].Remark, processes[i].ExitCode, c.requestsByStep[i]),
+		step.outputDeviation(processes[i].Stdout))
 	if why == "" {
 		return ""
 	}

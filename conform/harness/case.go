@@ -147,10 +147,13 @@ func (c Case) Steps(seed string) []Step {
 	steps := make([]Step, len(c.Scenario.Steps))
 	for i, s := range c.Scenario.Steps {
 		steps[i] = Step{
-			Resume: s.Resume, Turn: s.Turn, Prompt: specs.Fresh(s.Prompt, seed), Exit: s.Exit, Says: specs.Fresh(s.Says, seed),
-			Calls: s.Calls, Needs: c.Scenario.Needs(), ExtraTools: extraTools(c.Scenario), Fork: s.Fork, Compact: s.Compact,
-			NewKey: s.NewKey, MaxTurns: c.Scenario.Limits.Turns,
-			System: specs.Fresh(c.Scenario.System, seed), Model: cmp.Or(s.Switch[c.Target.Provider], c.Target.Model), Effort: c.Target.Effort,
+			Resume: s.Resume, Turn: s.Turn, Prompt: specs.Fresh(s.Prompt, seed), Exit: s.Exit,
+			Says:  specs.Fresh(s.Says, seed),
+			Calls: s.Calls, Needs: c.Scenario.Needs(), ExtraTools: extraTools(c.Scenario), Fork: s.Fork,
+			Compact: s.Compact,
+			NewKey:  s.NewKey, MaxTurns: c.Scenario.Limits.Turns,
+			System: specs.Fresh(c.Scenario.System, seed), Model: cmp.Or(s.Switch[c.Target.Provider], c.Target.Model),
+			Effort: c.Target.Effort,
 		}
 		if s.DefaultEffort {
 			steps[i].Effort = ""
@@ -194,7 +197,8 @@ func (s Step) Ability() specs.Ability {
 func (s Step) exitDeviation(remark string, code, requests int) string {
 	why := s.endDeviation(remark, code, requests)
 	isTimeLimit := strings.HasPrefix(remark, isolate.Result{TimedOut: true}.Remark())
-	if why != "" && requests == 0 && !isTimeLimit && s.Exit != specs.ExitUnsupported && !strings.Contains(why, "no request") {
+	if why != "" && requests == 0 && !isTimeLimit && s.Exit != specs.ExitUnsupported &&
+		!strings.Contains(why, "no request") {
 		why += ", and " + s.silence()
 	}
 	return why
@@ -298,7 +302,8 @@ func writePromptDocument(s *specs.Scenario, dir string) error {
 	pdf.WriteString("%PDF-1.7\n")
 	var offsets []int
 	for i, object := range []string{
-		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>", "<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]>>",
+		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]>>",
 	} {
 		offsets = append(offsets, pdf.Len())
 		fmt.Fprintf(&pdf, "%d 0 obj\n%s\nendobj\n", i+1, object)

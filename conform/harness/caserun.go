@@ -272,7 +272,8 @@ func (c *capture) turnDeviation(step, exitCode int) string {
 			return ""
 		case turn.IsFault():
 			return fmt.Sprintf("step %d exited 0, but the reply of turn %d never arrived whole", step, at+1)
-		case !sent && i > 0 && (exitCode != 0 && scenario.Steps[step].Exit != specs.ExitOK || hasUnreadableCall(scenario.Turns[at-1])):
+		case !sent && i > 0 && (exitCode != 0 && scenario.Steps[step].Exit != specs.ExitOK ||
+			hasUnreadableCall(scenario.Turns[at-1])):
 			return ""
 		case !sent:
 			return fmt.Sprintf("step %d never asked for turn %d: %s", step, at+1, c.whyNotAsked(step))

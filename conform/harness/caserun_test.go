@@ -20,7 +20,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if code, isSubject := RunIfSubject(context.Background(), miniature{}.main, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()); isSubject {
+	if code, isSubject := RunIfSubject(context.Background(), miniature{}.main, os.Args[1:], os.Stdin, os.Stdout,
+		os.Stderr, os.Environ()); isSubject {
 		os.Exit(code)
 	}
 	goleak.VerifyTestMain(m)
@@ -74,7 +75,8 @@ func recordMiniature(t *testing.T, c Case) string {
 }
 
 func TestRecordAndRun(t *testing.T) {
-	for _, name := range []string{"thinking-tool-loop/anthropic", "resume-tool-loop/anthropic", "failing-tool/anthropic"} {
+	for _, name := range []string{"thinking-tool-loop/anthropic", "resume-tool-loop/anthropic",
+		"failing-tool/anthropic"} {
 		c := findCase(t, name)
 		run := replayWith(t, miniature{}.main, c, recordMiniature(t, c))
 		if run.Err != nil || len(run.Deviations) > 0 {
@@ -149,7 +151,8 @@ func TestRecordRefusesDeviations(t *testing.T) {
 	path := filepath.Join(dir, c.CassettePath())
 	before, _ := os.ReadFile(path)
 	broken := miniature{spoil: func([]message) []message { return nil }}
-	if _, err := newRunner(t, broken.main, dir).Record(t.Context(), c, dir); err == nil || !strings.Contains(err.Error(), "exited 1") {
+	if _, err := newRunner(t, broken.main, dir).Record(t.Context(), c, dir); err == nil ||
+		!strings.Contains(err.Error(), "exited 1") {
 		t.Errorf("got %v, want the step that failed", err)
 	}
 	if after, _ := os.ReadFile(path); string(after) != string(before) {
@@ -168,7 +171,8 @@ func TestMissIsEvidence(t *testing.T) {
 	if run.Evidence.Exchanges[0].Missed || !run.Evidence.Exchanges[1].Missed {
 		t.Error("the second exchange, and only it, was missed")
 	}
-	if all := strings.Join(run.Deviations, "\n"); !strings.Contains(all, "messages[1]") || !strings.Contains(all, "exited 1") {
+	if all := strings.Join(run.Deviations, "\n"); !strings.Contains(all, "messages[1]") ||
+		!strings.Contains(all, "exited 1") {
 		t.Errorf("the deviations do not explain the miss:\n%s", all)
 	}
 }
@@ -205,7 +209,8 @@ func TestSimulatorRefuses(t *testing.T) {
 	if run.Err != nil || len(run.Evidence.Exchanges) != 2 || run.Evidence.Exchanges[1].Response.Status != 400 {
 		t.Fatalf("%v %q %d exchanges", run.Err, run.Deviations, len(run.Evidence.Exchanges))
 	}
-	if all := strings.Join(run.Deviations, "\n"); !strings.Contains(all, "exited 1") || !strings.Contains(all, "Expected `thinking`") {
+	if all := strings.Join(run.Deviations, "\n"); !strings.Contains(all, "exited 1") ||
+		!strings.Contains(all, "Expected `thinking`") {
 		t.Errorf("the deviations do not explain the refusal:\n%s", all)
 	}
 	run = simulateWith(t, miniature{once: true}.main, c)
@@ -223,7 +228,8 @@ func TestSimulatorRefuses(t *testing.T) {
 func TestCaseWithoutTraffic(t *testing.T) {
 	c := findCase(t, "unsupported-model/anthropic")
 	run := replayWith(t, miniature{}.main, c, t.TempDir())
-	if run.Err != nil || len(run.Deviations) > 0 || len(run.Evidence.Exchanges) != 0 || run.Evidence.Process[0].ExitCode == 0 {
+	if run.Err != nil || len(run.Deviations) > 0 || len(run.Evidence.Exchanges) != 0 ||
+		run.Evidence.Process[0].ExitCode == 0 {
 		t.Errorf("%v %q %+v", run.Err, run.Deviations, run.Evidence)
 	}
 	asksAnyway := func(ctx context.Context, _ []string, _ io.Reader, _, _ io.Writer, env []string) int {
@@ -233,11 +239,13 @@ func TestCaseWithoutTraffic(t *testing.T) {
 			return 1
 		}
 		defer client.CloseIdleConnections()
-		_, _ = miniature{}.sendMessages(ctx, client, "claude-3", "", []message{{"user", []map[string]any{{"type": "text", "text": "hi"}}}})
+		_, _ = miniature{}.sendMessages(ctx, client, "claude-3", "",
+			[]message{{"user", []map[string]any{{"type": "text", "text": "hi"}}}})
 		return 1
 	}
 	run = replayWith(t, asksAnyway, c, t.TempDir())
-	if len(run.Evidence.Exchanges) != 1 || !run.Evidence.Exchanges[0].Missed || !strings.Contains(strings.Join(run.Deviations, ";"), "sent 1 requests") {
+	if len(run.Evidence.Exchanges) != 1 || !run.Evidence.Exchanges[0].Missed ||
+		!strings.Contains(strings.Join(run.Deviations, ";"), "sent 1 requests") {
 		t.Errorf("%q %+v", run.Deviations, run.Evidence.Exchanges)
 	}
 	if body := run.Evidence.Exchanges[0].Request.Body; !strings.Contains(string(body), "claude-3") {
@@ -251,7 +259,8 @@ func TestPanicOfTheAgentIsItsCrash(t *testing.T) {
 	c := findCase(t, "thinking-tool-loop/anthropic")
 	crash := func(context.Context, []string, io.Reader, io.Writer, io.Writer, []string) int { panic("oops") }
 	run := replayWith(t, crash, c, recordMiniature(t, c))
-	if run.Err != nil || run.Evidence.Process[0].ExitCode != panicExit || !strings.Contains(string(run.Evidence.Process[0].Stderr), "oops") {
+	if run.Err != nil || run.Evidence.Process[0].ExitCode != panicExit ||
+		!strings.Contains(string(run.Evidence.Process[0].Stderr), "oops") {
 		t.Errorf("%v %+v", run.Err, run.Evidence.Process)
 	}
 }
@@ -293,11 +302,13 @@ func TestHarnessFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer missing.Close()
-	if run := missing.Run(t.Context(), Permutation{Case: findCase(t, "cut-stream/openai"), Source: evidence.SourceSimulator}); run.Err == nil || !strings.Contains(run.Err.Error(), "nowhere") {
+	if run := missing.Run(t.Context(), Permutation{Case: findCase(t, "cut-stream/openai"),
+		Source: evidence.SourceSimulator}); run.Err == nil || !strings.Contains(run.Err.Error(), "nowhere") {
 		t.Errorf("a program that is not there: %v", run.Err)
 	}
 	t.Setenv(runAsVariable, runAsRkat)
-	if _, err := NewRunner(Config{Subject: InProcess(nil, "", nil)}); err == nil || !strings.Contains(err.Error(), "RunIfSubject") {
+	if _, err := NewRunner(Config{Subject: InProcess(nil, "", nil)}); err == nil ||
+		!strings.Contains(err.Error(), "RunIfSubject") {
 		t.Errorf("a program that forgot RunIfSubject: %v", err)
 	}
 }
@@ -347,7 +358,8 @@ func TestKeyInBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := findCase(t, "thinking-tool-loop/anthropic")
-	for want, agent := range map[report.Verdict]miniature{report.Pass: {user: "a-user-of-this-test"}, report.Fail: {user: fakeKeys()[0][1]}} {
+	for want, agent := range map[report.Verdict]miniature{report.Pass: {user: "a-user-of-this-test"},
+		report.Fail: {user: fakeKeys()[0][1]}} {
 		run := simulateWith(t, agent.main, c)
 		if got := Judge(run, rules)["HYG-004/key-in-body"]; got.Verdict != want {
 			t.Errorf("%s, want %s: %v %q", got.Verdict, want, run.Err, run.Deviations)

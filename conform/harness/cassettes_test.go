@@ -48,7 +48,8 @@ func TestCassettesAreWhatTheScriptSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			status, body, aborted := sendRecorded(h, in.Request)
-			if status != in.Response.Status || !bytes.Equal(body, in.Response.Body) || aborted != (in.End == cassette.EndReset) {
+			if status != in.Response.Status || !bytes.Equal(body, in.Response.Body) ||
+				aborted != (in.End == cassette.EndReset) {
 				t.Errorf("%s: the script answers with status %d, %d bytes, aborted=%t; recorded are %d, %d bytes, ended by %s; run make cassettes",
 					c.CassettePath(), status, len(body), aborted, in.Response.Status, len(in.Response.Body), in.End)
 			}

@@ -30,11 +30,14 @@ type clientSubject struct{ provider string }
 // About implements Subject. What a provider refused is not taken out of later requests.
 func (s clientSubject) About() About {
 	return About{
-		Subject: report.Subject{Name: "client", Kind: inProcess}, Providers: []string{s.provider}, PromisesExit: true, HoldsAll: true,
+		Subject: report.Subject{Name: "client", Kind: inProcess}, Providers: []string{s.provider}, PromisesExit: true,
+		HoldsAll: true,
 		Abilities: []specs.Ability{
-			specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns, specs.AbilityModel, specs.AbilitySystem, specs.AbilityMaxTurns,
+			specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns, specs.AbilityModel, specs.AbilitySystem,
+			specs.AbilityMaxTurns,
 		},
-		Unsupported: map[string]string{"refused-*": "the client sends again what was refused", "too-long-*": "the client shortens nothing",
+		Unsupported: map[string]string{"refused-*": "the client sends again what was refused",
+			"too-long-*": "the client shortens nothing",
 			"image-in-*": "the client sends images, and DeepSeek takes none"},
 	}
 }
@@ -67,7 +70,8 @@ func (s clientSubject) Open(_ context.Context, room Room) (Session, error) {
 	if givesUpSilence(room.Case.Scenario) {
 		server.Idle = idleTimeout
 	}
-	talk := client.Conversation{Server: server, Question: wire.Question{Stream: true, Tools: toolserver.Tools()}, MaxRounds: room.MaxTurns}
+	talk := client.Conversation{Server: server, Question: wire.Question{Stream: true, Tools: toolserver.Tools()},
+		MaxRounds: room.MaxTurns}
 	return &clientSession{talk, transport, !room.Case.HasCassette()}, nil
 }
 
@@ -110,7 +114,8 @@ func (s *clientSession) RunStep(ctx context.Context, step Step) (evidence.Proces
 		}
 	}
 	isRefused := func(it wire.Item) bool { return it.Type == "refusal" }
-	if !last.IsOK() || slices.Contains(s.Wire.Stops.Unanswered, last.Reply.Stop) || slices.ContainsFunc(last.Reply.Items, isRefused) {
+	if !last.IsOK() || slices.Contains(s.Wire.Stops.Unanswered, last.Reply.Stop) ||
+		slices.ContainsFunc(last.Reply.Items, isRefused) {
 		p.ExitCode, p.Stderr = failed, []byte("client: the reply did not arrive in full\n")
 	}
 	return p, nil

@@ -13,7 +13,8 @@ import (
 // TestClientPlays holds that the client plays the scenarios of the wire that rkat does not speak, by both ways in,
 // and that no requirement is found broken.
 func TestClientPlays(t *testing.T) {
-	for ingress, sources := range map[string][]evidence.Source{proxy.MITM: nil, proxy.BaseURL: {evidence.SourceSimulator}} {
+	for ingress, sources := range map[string][]evidence.Source{proxy.MITM: nil,
+		proxy.BaseURL: {evidence.SourceSimulator}} {
 		found, err := harness.Run(t.Context(), harness.Options{
 			Config:  harness.Config{Subject: harness.Client("chat"), Seed: "client"},
 			Ingress: []string{ingress}, Sources: sources, Filter: "chat",
@@ -24,7 +25,8 @@ func TestClientPlays(t *testing.T) {
 		verdicts := map[report.Verdict]int{}
 		for _, c := range found.Cases {
 			verdicts[c.Verdict]++
-			if c.Verdict == report.NotApplicable && !strings.HasPrefix(c.Reason, "needs ") && !strings.HasPrefix(c.Reason, "the client ") {
+			if c.Verdict == report.NotApplicable && !strings.HasPrefix(c.Reason, "needs ") &&
+				!strings.HasPrefix(c.Reason, "the client ") {
 				t.Errorf("%s is not applicable: %s", c.Name, c.Reason)
 			}
 		}

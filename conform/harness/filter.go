@@ -52,7 +52,8 @@ func CheckFilter(expression string, known []string) error {
 		if meant := spelling.Nearest(label, known); meant != "" {
 			advice = "did you mean " + meant + "?"
 		}
-		return &FilterError{expression, fmt.Sprintf("there is no id, area, consequence, provider or scenario %q here; %s", label, advice)}
+		return &FilterError{expression,
+			fmt.Sprintf("there is no id, area, consequence, provider or scenario %q here; %s", label, advice)}
 	}
 	return nil
 }

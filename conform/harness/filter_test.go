@@ -22,12 +22,15 @@ func TestParseFilter(t *testing.T) {
 
 func TestParseFilterErrors(t *testing.T) {
 	for expression, want := range map[string]string{
-		"SIG &&": "ends where a label is missing", "(SIG": "opens a group with (", "(": "opens a group with (", "SIG)": "closes a group", "()": "has () with nothing",
-		"&&": "has no label before &&", "SIG & ORD": "has a single &", "SIG (ORD)": "has no operator before (", "(SIG) ORD": "has two labels",
-		"/[/": "has a regular expression that cannot be read", "a: {": "has a colon",
+		"SIG &&": "ends where a label is missing", "(SIG": "opens a group with (", "(": "opens a group with (",
+		"SIG)": "closes a group", "()": "has () with nothing",
+		"&&": "has no label before &&", "SIG & ORD": "has a single &", "SIG (ORD)": "has no operator before (",
+		"(SIG) ORD": "has two labels",
+		"/[/":       "has a regular expression that cannot be read", "a: {": "has a colon",
 	} {
 		_, err := ParseFilter(expression)
-		if err == nil || !strings.HasPrefix(err.Error(), `filter "`+expression+`": `+want) || strings.ContainsAny(err.Error(), "\n\x1b") {
+		if err == nil || !strings.HasPrefix(err.Error(), `filter "`+expression+`": `+want) ||
+			strings.ContainsAny(err.Error(), "\n\x1b") {
 			t.Errorf("%q: %v", expression, err)
 		}
 	}

@@ -44,11 +44,13 @@ func (s fixedSession) RunStep(ctx context.Context, _ Step) (evidence.Process, er
 	}
 	defer client.CloseIdleConnections()
 	for _, body := range s.traffic.bodies {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.anthropic.com/v1/messages", bytes.NewReader(body))
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.anthropic.com/v1/messages",
+			bytes.NewReader(body))
 		if err != nil {
 			return evidence.Process{}, err
 		}
-		r.Header = http.Header{"X-Api-Key": {"conform-made-up-key-anthropic"}, "Anthropic-Version": {"2023-06-01"}, "Content-Type": {"application/json"}}
+		r.Header = http.Header{"X-Api-Key": {"conform-made-up-key-anthropic"}, "Anthropic-Version": {"2023-06-01"},
+			"Content-Type": {"application/json"}}
 		reply, err := client.Do(r)
 		if err != nil {
 			return evidence.Process{}, err

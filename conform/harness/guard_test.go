@@ -23,17 +23,28 @@ func TestMisplacedKey(t *testing.T) {
 		name, url, header, value, want string
 	}{
 		{"made up", "https://api.anthropic.com/v1/messages", "X-Api-Key", "conform-made-up-key-anthropic", ""},
-		{"made up, in the query", "https://generativelanguage.googleapis.com/v1beta/models/g:generateContent?key=conform-made-up-key-gemini", "", "", ""},
+		{"made up, in the query",
+			"https://generativelanguage.googleapis.com/v1beta/models/g:generateContent?key=conform-made-up-key-gemini",
+			"", "", ""},
 		{"no key", "https://api.openai.com/v1/responses", "", "", ""},
-		{"made-up login", "https://api.openai.com/v1/responses", "Authorization", claims(`{"sub":"made-up user of a test"}`), ""},
-		{"login", "https://api.openai.com/v1/responses", "Authorization", claims(`{"sub":"user-7f2a","aud":"https://api"}`), "what looks like a signed token"},
-		{"real", "https://api.anthropic.com/v1/messages", "X-Api-Key", realLooking, "what looks like an Anthropic key to api.anthropic.com"},
-		{"real, elsewhere", "https://api.openai.com/v1/responses", "X-Trace", "a," + realLooking, "what looks like an Anthropic key to api.openai.com"},
-		{"real, in the query", "https://generativelanguage.googleapis.com/v1?key=" + realLooking, "", "", "what looks like"},
-		{"the user's", "https://api.openai.com/v1/responses", "Authorization", "Bearer " + ownKey, "a key of yours to api.openai.com"},
-		{"the user's, encoded", "https://api.openai.com/v1/responses", "X-Trace", base64.StdEncoding.EncodeToString([]byte("user:" + ownKey)), "a key of yours"},
-		{"of another provider", "https://api.openai.com/v1/responses", "X-Api-Key", "conform-made-up-key-anthropic", "the key of anthropic to api.openai.com"},
-		{"of another provider, in the query", "https://api.anthropic.com/v1/messages?key=conform-made-up-key-gemini", "", "", "the key of gemini to api.anthropic.com"},
+		{"made-up login", "https://api.openai.com/v1/responses", "Authorization",
+			claims(`{"sub":"made-up user of a test"}`), ""},
+		{"login", "https://api.openai.com/v1/responses", "Authorization",
+			claims(`{"sub":"user-7f2a","aud":"https://api"}`), "what looks like a signed token"},
+		{"real", "https://api.anthropic.com/v1/messages", "X-Api-Key", realLooking,
+			"what looks like an Anthropic key to api.anthropic.com"},
+		{"real, elsewhere", "https://api.openai.com/v1/responses", "X-Trace", "a," + realLooking,
+			"what looks like an Anthropic key to api.openai.com"},
+		{"real, in the query", "https://generativelanguage.googleapis.com/v1?key=" + realLooking, "", "",
+			"what looks like"},
+		{"the user's", "https://api.openai.com/v1/responses", "Authorization", "Bearer " + ownKey,
+			"a key of yours to api.openai.com"},
+		{"the user's, encoded", "https://api.openai.com/v1/responses", "X-Trace",
+			base64.StdEncoding.EncodeToString([]byte("user:" + ownKey)), "a key of yours"},
+		{"of another provider", "https://api.openai.com/v1/responses", "X-Api-Key", "conform-made-up-key-anthropic",
+			"the key of anthropic to api.openai.com"},
+		{"of another provider, in the query", "https://api.anthropic.com/v1/messages?key=conform-made-up-key-gemini",
+			"", "", "the key of gemini to api.anthropic.com"},
 	} {
 		r := httptest.NewRequest(http.MethodPost, tt.url, strings.NewReader("{}"))
 		if tt.header != "" {
@@ -63,7 +74,8 @@ func TestGuardTrips(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w.Code
 	}
-	if code := ask("conform-made-up-key-anthropic"); code != http.StatusOK || passed != 1 || g.trippedErr() != nil || ctx.Err() != nil {
+	if code := ask("conform-made-up-key-anthropic"); code != http.StatusOK || passed != 1 || g.trippedErr() != nil ||
+		ctx.Err() != nil {
 		t.Errorf("a made-up key: %d, %d passed, %v", code, passed, g.trippedErr())
 	}
 	if code := ask(realLooking); code != http.StatusForbidden || passed != 1 || g.trippedErr() == nil {

@@ -105,7 +105,8 @@ func TestAcceptedExit(t *testing.T) {
 		{true, specs.ExitOK, specs.ExitOK, fault},
 		{true, specs.ExitError, specs.ExitError, whole},
 	} {
-		kept := newCapture(Permutation{Case: Case{Scenario: &specs.Scenario{Turns: c.turns}}}, "seed", About{HoldsAll: c.holdsAll})
+		kept := newCapture(Permutation{Case: Case{Scenario: &specs.Scenario{Turns: c.turns}}}, "seed",
+			About{HoldsAll: c.holdsAll})
 		if got := kept.acceptedExit(c.exit); got != c.want {
 			t.Errorf("%+v: accepts %s", c, got)
 		}

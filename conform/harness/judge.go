@@ -47,7 +47,8 @@ var ownRules = []string{"MOD-001", "MOD-003", "SIG-012/stateless"}
 // all is not held to what the scenario was written to show.
 func judgeCalls(run CaseRun, rules []report.Rule, holdsAll bool) (map[string]report.Result, report.Calls) {
 	isScripted := run.Source != evidence.SourceLive
-	j := judgement{run: run, holdsAll: holdsAll, holdsShown: holdsAll && isScripted, results: map[string]report.Result{}}
+	j := judgement{run: run, holdsAll: holdsAll, holdsShown: holdsAll && isScripted,
+		results: map[string]report.Result{}}
 	for _, rule := range rules {
 		if !holdsAll && (slices.Contains(ownRules, rule.Requirement.ID) || slices.Contains(ownRules, rule.Check.ID)) {
 			continue
@@ -218,7 +219,8 @@ func (j *judgement) attribute() string {
 	}
 	for _, id := range j.run.Case.Scenario.Requirements {
 		for _, rule := range j.rules {
-			if _, judged := j.results[rule.Check.ID]; judged && rule.Requirement.ID == id && rule.Requirement.Consequence.IsFailure() {
+			if _, judged := j.results[rule.Check.ID]; judged && rule.Requirement.ID == id &&
+				rule.Requirement.Consequence.IsFailure() {
 				return rule.Check.ID
 			}
 		}
@@ -255,10 +257,12 @@ func (r Room) clearRoom() []string {
 	if r.Sandbox != nil {
 		did := r.Sandbox.Close()
 		if did.Killed > 0 {
-			effects = append(effects, fmt.Sprintf("left %s behind, which the harness ended", countProcesses(did.Killed)))
+			effects = append(effects, fmt.Sprintf("left %s behind, which the harness ended",
+				countProcesses(did.Killed)))
 		}
 		if did.Truncated > 0 {
-			effects = append(effects, fmt.Sprintf("wrote more than is kept of the output: %s", countProcesses(did.Truncated)))
+			effects = append(effects, fmt.Sprintf("wrote more than is kept of the output: %s",
+				countProcesses(did.Truncated)))
 		}
 	}
 	dir := filepath.Dir(r.Home)
@@ -308,7 +312,8 @@ const MaxLine = 300
 // last one that says something, for people to read.
 func TellingLine(text string) (last string) {
 	for line := range strings.Lines(text) {
-		if line = PrintableLine(line, MaxLine); !strings.ContainsFunc(line, unicode.IsLetter) || noise.MatchString(line) {
+		if line = PrintableLine(line, MaxLine); !strings.ContainsFunc(line, unicode.IsLetter) ||
+			noise.MatchString(line) {
 			continue
 		}
 		if speaksOfError(line) || !speaksOfError(last) {

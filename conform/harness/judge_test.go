@@ -81,7 +81,8 @@ func compareVerdicts(t *testing.T, got map[string]report.Result, want map[string
 // that the rest is not blamed on the agent.
 func TestExplainedDeviation(t *testing.T) {
 	rules := []report.Rule{
-		constantRule("ORD-001/fine", specs.Refused, 3), constantRule("SIG-001/broken", specs.Refused, 1, "the signature is gone"),
+		constantRule("ORD-001/fine", specs.Refused, 3),
+		constantRule("SIG-001/broken", specs.Refused, 1, "the signature is gone"),
 		constantRule("STR-001/not-covered", specs.Refused, 2),
 	}
 	got := Judge(finishedRun("request 1 was not recorded"), rules)
@@ -95,13 +96,17 @@ func TestExplainedDeviation(t *testing.T) {
 
 // TestUnexplainedDeviation holds that a case that breaks off is never a success.
 func TestUnexplainedDeviation(t *testing.T) {
-	rules := []report.Rule{constantRule("STR-001/not-covered", specs.Refused, 1), constantRule("SIG-002/advice", specs.Degraded, 1), constantRule("SIG-001/fine", specs.Refused, 3), constantRule("ORD-001/fine", specs.Refused, 3)}
+	rules := []report.Rule{constantRule("STR-001/not-covered", specs.Refused, 1),
+		constantRule("SIG-002/advice", specs.Degraded, 1), constantRule("SIG-001/fine", specs.Refused, 3),
+		constantRule("ORD-001/fine", specs.Refused, 3)}
 	got := Judge(finishedRun("request 1 was not recorded", "step 0 exited 1"), rules)
 	compareVerdicts(t, got, map[string]report.Verdict{
-		"STR-001/not-covered": report.Pass, "SIG-002/advice": report.NotTestable, "ORD-001/fine": report.Fail, "SIG-001/fine": report.NotTestable,
+		"STR-001/not-covered": report.Pass, "SIG-002/advice": report.NotTestable, "ORD-001/fine": report.Fail,
+		"SIG-001/fine": report.NotTestable,
 	})
 	f := got["ORD-001/fine"].Findings
-	if len(f) != 1 || f[0].Exchange != 1 || !strings.Contains(f[0].Message, "step 0 exited 1") || f[0].Requirement != "ORD-001" {
+	if len(f) != 1 || f[0].Exchange != 1 || !strings.Contains(f[0].Message, "step 0 exited 1") ||
+		f[0].Requirement != "ORD-001" {
 		t.Errorf("%+v", f)
 	}
 }
@@ -109,7 +114,8 @@ func TestUnexplainedDeviation(t *testing.T) {
 func TestHarnessErrorIsNotTheAgents(t *testing.T) {
 	run := finishedRun()
 	run.Err, run.Evidence = errors.New("cassette is damaged"), nil
-	got := Judge(run, []report.Rule{constantRule("ORD-001/a", specs.Refused, 1), constantRule("STR-001/b", specs.Refused, 1)})
+	got := Judge(run, []report.Rule{constantRule("ORD-001/a", specs.Refused, 1),
+		constantRule("STR-001/b", specs.Refused, 1)})
 	compareVerdicts(t, got, map[string]report.Verdict{"ORD-001/a": report.HarnessError})
 	if got["ORD-001/a"].Reason != "cassette is damaged" {
 		t.Errorf("%+v", got)
@@ -124,7 +130,8 @@ func TestSimulatorExcusesNothing(t *testing.T) {
 		Requirement: specs.Requirement{ID: "SIG-001", Consequence: specs.Refused},
 		Check: check.Check{ID: "SIG-001/x", Run: func(trace *check.Trace) (r check.Result) {
 			for _, x := range trace.Evidence().Exchanges {
-				r.Findings = append(r.Findings, check.Finding{Check: "SIG-001/x", Exchange: decide.Ordinal(x.Index), Message: "refused"})
+				r.Findings = append(r.Findings,
+					check.Finding{Check: "SIG-001/x", Exchange: decide.Ordinal(x.Index), Message: "refused"})
 			}
 			return r
 		}},
@@ -158,22 +165,27 @@ func TestSimulatorExcusesNothing(t *testing.T) {
 // agent.
 func TestOurFaultIsNotTheAgents(t *testing.T) {
 	for _, c := range []struct{ cassette, want string }{
-		{"openai/s.yaml", "cassettes/openai/s.yaml: the reply to request 0, document 0, breaks the schema openai.event: "},
+		{"openai/s.yaml",
+			"cassettes/openai/s.yaml: the reply to request 0, document 0, breaks the schema openai.event: "},
 		{"", "the simulator: the reply to request 0"},
 	} {
 		run := finishedRun()
 		run.Cassette = c.cassette
-		run.Evidence.Exchanges[0].Response = evidence.Response{Status: 200, Body: []byte(`{"object":"response","output":"hi"}`)}
-		got := Judge(run, []report.Rule{constantRule("ORD-001/a", specs.Refused, 1, "broken"), constantRule("STR-001/b", specs.Refused, 1)})
+		run.Evidence.Exchanges[0].Response = evidence.Response{Status: 200,
+			Body: []byte(`{"object":"response","output":"hi"}`)}
+		got := Judge(run, []report.Rule{constantRule("ORD-001/a", specs.Refused, 1, "broken"),
+			constantRule("STR-001/b", specs.Refused, 1)})
 		compareVerdicts(t, got, map[string]report.Verdict{"ORD-001/a": report.HarnessError})
-		if why := got["ORD-001/a"].Reason; !strings.HasPrefix(why, c.want) || !strings.Contains(why, "not of the agent") {
+		if why := got["ORD-001/a"].Reason; !strings.HasPrefix(why, c.want) ||
+			!strings.Contains(why, "not of the agent") {
 			t.Errorf("%q, want %q", why, c.want)
 		}
 		got = Judge(run, []report.Rule{constantRule("PAR-001/not-covered", specs.Refused, 1)})
 		compareVerdicts(t, got, map[string]report.Verdict{"PAR-001/not-covered": report.HarnessError})
 		run.Case.Scenario.Turns = []specs.Turn{{Grease: []specs.Grease{specs.GreaseEvent}}}
 		got = Judge(run, []report.Rule{constantRule("ORD-001/a", specs.Refused, 1)})
-		compareVerdicts(t, got, map[string]report.Verdict{"ORD-001/a": report.Pass}) // the scenario asks for what no schema knows
+		compareVerdicts(t, got,
+			map[string]report.Verdict{"ORD-001/a": report.Pass}) // the scenario asks for what no schema knows
 	}
 }
 
@@ -196,9 +208,13 @@ func TestOrderedRepliesAreNotTheAgents(t *testing.T) {
 // agent that they were written for.
 func TestOwnRulesBindRkat(t *testing.T) {
 	own := []string{"MOD-003/no-traffic", "SIG-012/stateless"}
-	rules := []report.Rule{constantRule(own[0], "unsafe", 1, "asked another model"), constantRule(own[1], "degraded", 1, "store is not false"), constantRule("SIG-012/asked-for", "degraded", 1, "lost")}
-	ev := evidence.Evidence{Process: []evidence.Process{{Args: []string{"agent", "--model", "vendor/model-of-another-maker"}}}}
-	run := CaseRun{Permutation: Permutation{Case: Case{Scenario: &specs.Scenario{Name: "s"}, Target: specs.Target{Provider: "anthropic"}}, Source: evidence.SourceSimulator}, Evidence: &ev}
+	rules := []report.Rule{constantRule(own[0], "unsafe", 1, "asked another model"),
+		constantRule(own[1], "degraded", 1, "store is not false"),
+		constantRule("SIG-012/asked-for", "degraded", 1, "lost")}
+	ev := evidence.Evidence{Process: []evidence.Process{{Args: []string{"agent", "--model",
+		"vendor/model-of-another-maker"}}}}
+	run := CaseRun{Permutation: Permutation{Case: Case{Scenario: &specs.Scenario{Name: "s"},
+		Target: specs.Target{Provider: "anthropic"}}, Source: evidence.SourceSimulator}, Evidence: &ev}
 	for _, holdsAll := range []bool{true, false} {
 		results, _ := judgeCalls(run, rules, holdsAll)
 		for _, id := range own {

@@ -80,7 +80,8 @@ func newLiveSource(l *Live, g *guard) (*liveSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &liveSource{Live: l, guard: g, account: newAccount(l.Budget, l.Prices), policy: l.Allowed, gate: gate.New(), redactor: redact.New(nil)}
+	s := &liveSource{Live: l, guard: g, account: newAccount(l.Budget, l.Prices), policy: l.Allowed, gate: gate.New(),
+		redactor: redact.New(nil)}
 	if s.policy == nil {
 		if s.policy, err = specs.Models(); err != nil {
 			return nil, err
@@ -90,7 +91,8 @@ func newLiveSource(l *Live, g *guard) (*liveSource, error) {
 		s.gate.Learn(key)
 		s.redactor.Learn(key)
 	}
-	s.transport = keyedTransport{keys: l.Keys, next: next, charge: s.account.chargeReply, mask: evidence.NewMask(slices.Collect(maps.Values(l.Keys)))}
+	s.transport = keyedTransport{keys: l.Keys, next: next, charge: s.account.chargeReply,
+		mask: evidence.NewMask(slices.Collect(maps.Values(l.Keys)))}
 	return s, nil
 }
 
@@ -278,7 +280,8 @@ func (m *meter) Read(p []byte) (int, error) {
 		m.pending = append(m.pending, p[:n]...)
 	}
 	isLast := err != nil || m.length == m.announced
-	if isLast || bytes.Contains(tailBytes(m.pending, n), []byte("\n\n")) || bytes.Contains(tailBytes(m.pending, n), []byte("\n\r\n")) {
+	if isLast || bytes.Contains(tailBytes(m.pending, n), []byte("\n\n")) ||
+		bytes.Contains(tailBytes(m.pending, n), []byte("\n\r\n")) {
 		m.readFrames(isLast)
 	}
 	if isLast {

@@ -22,7 +22,8 @@ event: message_delta
 data: {"type":"message_delta","usage":{"output_tokens":40}}
 
 `, Usage{10, 5, 3, 40}},
-		{"anthropic document", asJSON, `{"usage":{"input_tokens":7,"output_tokens":2,"cache_read_input_tokens":0}}`, Usage{7, 0, 0, 2}},
+		{"anthropic document", asJSON, `{"usage":{"input_tokens":7,"output_tokens":2,"cache_read_input_tokens":0}}`,
+			Usage{7, 0, 0, 2}},
 		{"openai stream", sse, `event: response.created
 data: {"type":"response.created","response":{"usage":null}}
 
@@ -35,8 +36,11 @@ data: {"type":"response.completed","response":{"usage":{"input_tokens":100,"inpu
 data: {"usageMetadata":{"promptTokenCount":30,"cachedContentTokenCount":10,"candidatesTokenCount":4,"thoughtsTokenCount":6,"totalTokenCount":40}}
 
 `, Usage{20, 10, 0, 10}},
-		{"gemini array", asJSON, `[{"usageMetadata":{"promptTokenCount":3}},{"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2}}]`, Usage{3, 0, 0, 2}},
-		{"anthropic cut in the middle", sse, "event: message_start\ndata: {\"message\":{\"usage\":{\"input_tokens\":9}}}\n\nevent: x\ndata: {\"usa", Usage{9, 0, 0, 0}},
+		{"gemini array", asJSON,
+			`[{"usageMetadata":{"promptTokenCount":3}},{"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2}}]`, Usage{3, 0, 0, 2}},
+		{"anthropic cut in the middle", sse,
+			"event: message_start\ndata: {\"message\":{\"usage\":{\"input_tokens\":9}}}\n\nevent: x\ndata: {\"usa",
+			Usage{9, 0, 0, 0}},
 	} {
 		provider, _, _ := strings.Cut(tt.name, " ")
 		got, ok := readUsage(provider, tt.kind, []byte(tt.body))
@@ -44,7 +48,8 @@ data: {"usageMetadata":{"promptTokenCount":30,"cachedContentTokenCount":10,"cand
 			t.Errorf("%s: %+v %t, want %+v", tt.name, got, ok, tt.want)
 		}
 	}
-	for _, body := range []string{"", "no JSON", `{"error":{}}`, `{"usage":null}`, `{"usage":"much"}`, `{"message":7}`} {
+	for _, body := range []string{"", "no JSON", `{"error":{}}`, `{"usage":null}`, `{"usage":"much"}`,
+		`{"message":7}`} {
 		if got, ok := readUsage("openai", asJSON, []byte(body)); ok {
 			t.Errorf("%q reports %+v", body, got)
 		}
@@ -73,7 +78,8 @@ func FuzzReadUsage(f *testing.F) {
 
 // The budget ends before the request that would pass it, whichever bound is first.
 func TestBudget(t *testing.T) {
-	prices, err := specs.ParsePrices("p.yaml", []byte("currency: USD\nmodels: {gpt-5.4-mini: {input: 1, output: 10, cache_read: 0.5}}"))
+	prices, err := specs.ParsePrices("p.yaml",
+		[]byte("currency: USD\nmodels: {gpt-5.4-mini: {input: 1, output: 10, cache_read: 0.5}}"))
 	if err != nil {
 		t.Fatal(err)
 	}

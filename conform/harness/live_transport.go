@@ -48,7 +48,8 @@ func (t keyedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		_ = resp.Body.Close()
-		return nil, fmt.Errorf("%s answered with Content-Encoding %s, which it was not asked for and which cannot be searched for your key", r.URL.Host, encoding)
+		return nil,
+			fmt.Errorf("%s answered with Content-Encoding %s, which it was not asked for and which cannot be searched for your key", r.URL.Host, encoding)
 	}
 	t.mask.Header(resp.Header)
 	resp.Body = t.mask.Body(t.meterReply(r, resp), func() { t.mask.Header(resp.Trailer) })
@@ -63,7 +64,8 @@ func (t keyedTransport) meterReply(r *http.Request, resp *http.Response) io.Read
 		return resp.Body
 	}
 	return &meter{
-		ReadCloser: resp.Body, provider: llm.Provider(r.URL.Host, r.URL.Path), contentType: resp.Header.Get("Content-Type"), announced: resp.ContentLength, asked: asked.size,
+		ReadCloser: resp.Body, provider: llm.Provider(r.URL.Host, r.URL.Path),
+		contentType: resp.Header.Get("Content-Type"), announced: resp.ContentLength, asked: asked.size,
 		isPaid: asked.generates && resp.StatusCode < http.StatusBadRequest,
 		charge: func(u Usage, isReported bool) { t.charge(asked.model, u, isReported) },
 	}
@@ -106,9 +108,11 @@ func (s *liveSource) admitRequests(p Permutation, next http.Handler) http.Handle
 			panic(http.ErrAbortHandler) // the client left, or sends without an end
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		asked := cassette.Request{Method: r.Method, URL: r.URL.String(), Header: r.Header, Body: record.DecompressRequest(r.Header.Clone(), body)}
+		asked := cassette.Request{Method: r.Method, URL: r.URL.String(), Header: r.Header,
+			Body: record.DecompressRequest(r.Header.Clone(), body)}
 		if event.Operation(asked) == llm.Other {
-			refuseRequest(w, r, http.StatusNotFound, "not passed on: a live run only asks models, counts tokens and lists models")
+			refuseRequest(w, r, http.StatusNotFound,
+				"not passed on: a live run only asks models, counts tokens and lists models")
 			return
 		}
 		reason := s.forbiddenReason(p, r, asked)
@@ -116,12 +120,14 @@ func (s *liveSource) admitRequests(p Permutation, next http.Handler) http.Handle
 			reason = s.account.admitRequest()
 		}
 		if reason != "" {
-			s.guard.endRun(&GuardError{fmt.Sprintf("%s: %s; spent until then: %s", p.Name(), reason, s.account.totalSpent())})
+			s.guard.endRun(&GuardError{fmt.Sprintf("%s: %s; spent until then: %s", p.Name(), reason,
+				s.account.totalSpent())})
 			refuseRequest(w, r, http.StatusForbidden, reason)
 			return
 		}
 		operation := event.Operation(asked)
-		about := liveRequest{model: event.Summarise(asked).Model, size: int64(len(asked.Body)), generates: operation == llm.Stream || operation == llm.Unary}
+		about := liveRequest{model: event.Summarise(asked).Model, size: int64(len(asked.Body)),
+			generates: operation == llm.Stream || operation == llm.Unary}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), liveRequestKey{}, about)))
 	})
 }
@@ -139,7 +145,8 @@ type liveRequestKey struct{}
 func (s *liveSource) forbiddenReason(p Permutation, r *http.Request, asked cassette.Request) string {
 	provider := p.Case.Target.Provider
 	if r.URL.Scheme != "https" || r.URL.Host != llm.Host(provider) {
-		return fmt.Sprintf("the agent asked %s, and a live case of %s only asks %s", r.URL.Host, provider, llm.Host(provider))
+		return fmt.Sprintf("the agent asked %s, and a live case of %s only asks %s", r.URL.Host, provider,
+			llm.Host(provider))
 	}
 	model := event.Summarise(asked).Model
 	if model == "" {
@@ -151,7 +158,8 @@ func (s *liveSource) forbiddenReason(p Permutation, r *http.Request, asked casse
 		}
 	}
 	if ok, why := s.allowsModel(model); !ok {
-		return fmt.Sprintf("the agent asked for the model %q, which is not allowed: %s; allow it with --allow-model %s", model, why, model)
+		return fmt.Sprintf("the agent asked for the model %q, which is not allowed: %s; allow it with --allow-model %s",
+			model, why, model)
 	}
 	return ""
 }
@@ -188,12 +196,15 @@ func liveShortfall(ev *evidence.Evidence, steps []Step, own map[string]string) s
 		}
 	}
 	for i, step := range steps {
-		if i >= len(ev.Process) || ev.Process[i].ExitCode != 0 || !slices.ContainsFunc(ev.Exchanges, func(x evidence.Exchange) bool { return x.Process == i }) {
+		if i >= len(ev.Process) || ev.Process[i].ExitCode != 0 ||
+			!slices.ContainsFunc(ev.Exchanges, func(x evidence.Exchange) bool { return x.Process == i }) {
 			continue // the agent itself did not get so far
 		}
 		for _, role := range step.Calls {
-			if !slices.ContainsFunc(ev.Exchanges, func(x evidence.Exchange) bool { return x.Process == i && callsRole(&x, role, own[role]) }) {
-				return shortfall{fmt.Sprintf("the model did not call the %s tool in step %d, which it was asked to do", role, i), true}
+			if !slices.ContainsFunc(ev.Exchanges,
+				func(x evidence.Exchange) bool { return x.Process == i && callsRole(&x, role, own[role]) }) {
+				return shortfall{fmt.Sprintf("the model did not call the %s tool in step %d, which it was asked to do",
+					role, i), true}
 			}
 		}
 	}
@@ -208,8 +219,10 @@ func explainUnavailability(x *evidence.Exchange) string {
 	case isUnanswered(x):
 		return "the provider gave no reply"
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return fmt.Sprintf("the provider does not accept the key in %s: it answered %d", wires.Find(x.Provider).Environment.KeyNames(), status)
-	case status == http.StatusPaymentRequired || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
+		return fmt.Sprintf("the provider does not accept the key in %s: it answered %d",
+			wires.Find(x.Provider).Environment.KeyNames(), status)
+	case status == http.StatusPaymentRequired || status == http.StatusTooManyRequests ||
+		status >= http.StatusInternalServerError:
 		return fmt.Sprintf("the provider answered %d", status)
 	case status == http.StatusBadRequest && outOfCredit.Match(x.Response.Body):
 		return "the provider wants to be paid first"
@@ -232,7 +245,8 @@ func callsRole(x *evidence.Exchange, role, own string) bool {
 	name := "conform_" + role
 	reply := x.ReadReply()
 	return slices.ContainsFunc(reply.Items, func(it wire.Item) bool {
-		return it.What == wire.Call && (own != "" && it.Name == own || strings.HasSuffix(it.Name, name) || strings.Contains(it.Args, name))
+		return it.What == wire.Call &&
+			(own != "" && it.Name == own || strings.HasSuffix(it.Name, name) || strings.Contains(it.Args, name))
 	})
 }
 
@@ -241,7 +255,8 @@ func refusals(ev *evidence.Evidence) (list []string) {
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
 		if status := x.Response.Status; status >= 400 && status < 500 && explainUnavailability(x) == "" {
-			list = append(list, fmt.Sprintf("the provider refused request %d with %d%s", x.Index, status, said(x.Response.Body)))
+			list = append(list, fmt.Sprintf("the provider refused request %d with %d%s", x.Index, status,
+				said(x.Response.Body)))
 		}
 	}
 	return list
@@ -286,7 +301,8 @@ func (s *liveSource) openRecording(p Permutation, step func() int) (*liveRecordi
 	r.path = s.cassettePath(p)
 	var err error
 	r.writer, err = cassette.Create(r.path, cassette.Meta{
-		Provenance: provenance, Tool: s.Tool, Created: time.Now().UTC().Format(time.RFC3339), Redaction: s.redactor.Rules(),
+		Provenance: provenance, Tool: s.Tool, Created: time.Now().UTC().Format(time.RFC3339),
+		Redaction: s.redactor.Rules(),
 	}, cassette.CreateOptions{Force: true})
 	if err != nil {
 		return nil, err

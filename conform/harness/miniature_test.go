@@ -123,12 +123,14 @@ func clientFor(env []string) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxyURL), TLSClientConfig: &tls.Config{RootCAs: roots}}}, nil
+	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxyURL),
+		TLSClientConfig: &tls.Config{RootCAs: roots}}}, nil
 }
 
 var offered = json.RawMessage(`[{"name":"conform_echo","input_schema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}},{"name":"conform_fail","input_schema":{"type":"object"}},{"name":"conform_noargs","input_schema":{"type":"object"}}]`)
 
-func (a miniature) sendMessages(ctx context.Context, c *http.Client, model, system string, messages []message) (message, error) {
+func (a miniature) sendMessages(ctx context.Context, c *http.Client, model, system string,
+	messages []message) (message, error) {
 	request := map[string]any{"model": model, "max_tokens": 4096, "system": system, "tools": offered,
 		"thinking": map[string]any{"type": "enabled", "budget_tokens": 1024}, "messages": messages}
 	if a.user != "" {
@@ -138,11 +140,13 @@ func (a miniature) sendMessages(ctx context.Context, c *http.Client, model, syst
 	if err != nil {
 		return message{}, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.anthropic.com/v1/messages", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.anthropic.com/v1/messages",
+		bytes.NewReader(body))
 	if err != nil {
 		return message{}, err
 	}
-	r.Header = http.Header{"X-Api-Key": {"conform-made-up-key-anthropic"}, "Anthropic-Version": {"2023-06-01"}, "Content-Type": {"application/json"}}
+	r.Header = http.Header{"X-Api-Key": {"conform-made-up-key-anthropic"}, "Anthropic-Version": {"2023-06-01"},
+		"Content-Type": {"application/json"}}
 	resp, err := c.Do(r)
 	if err != nil {
 		return message{}, err
@@ -187,7 +191,8 @@ func runTools(m message) (results []map[string]any) {
 func dropThinking(messages []message) []message {
 	var out []message
 	for _, m := range messages {
-		out = append(out, message{m.Role, slices.DeleteFunc(slices.Clone(m.Content), func(b map[string]any) bool { return b["type"] == "thinking" })})
+		out = append(out, message{m.Role,
+			slices.DeleteFunc(slices.Clone(m.Content), func(b map[string]any) bool { return b["type"] == "thinking" })})
 	}
 	return out
 }

@@ -90,7 +90,8 @@ func init() {
 type badSubject struct{ misdeed, in string }
 
 func (b badSubject) About() About {
-	return About{Subject: report.Subject{Name: "bad", Kind: "command"}, Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityModel, specs.AbilitySystem}, Providers: []string{"anthropic"}}
+	return About{Subject: report.Subject{Name: "bad", Kind: "command"}, Abilities: []specs.Ability{specs.AbilityTools,
+		specs.AbilityModel, specs.AbilitySystem}, Providers: []string{"anthropic"}}
 }
 
 func (b badSubject) Open(_ context.Context, room Room) (Session, error) {
@@ -111,10 +112,12 @@ func (s badSession) RunStep(ctx context.Context, step Step) (evidence.Process, e
 	}
 	command := isolate.Command{
 		Args: append([]string{os.Args[0]}, rkatArguments(step, "", s.room.Home)...), Env: env, Dir: s.room.Work,
-		Stdin: strings.NewReader(strings.Repeat("more than a pipe holds\n", 100_000)), Limits: isolate.Limits{Output: 1 << 20},
+		Stdin:  strings.NewReader(strings.Repeat("more than a pipe holds\n", 100_000)),
+		Limits: isolate.Limits{Output: 1 << 20},
 	}
 	result, err := s.room.Sandbox.Run(ctx, command)
-	return evidence.Process{ExitCode: result.ExitCode, Remark: result.Remark(), Stdout: result.Stdout, Stderr: result.Stderr}, err
+	return evidence.Process{ExitCode: result.ExitCode, Remark: result.Remark(), Stdout: result.Stdout,
+		Stderr: result.Stderr}, err
 }
 
 // TestBadSubjects holds that every misdeed has its sentence, and that nothing of the
@@ -145,7 +148,8 @@ func TestBadSubjects(t *testing.T) {
 			if strings.Contains(want.deviation, "time limit") {
 				timeout = 3 * time.Second
 			}
-			runner, err := NewRunner(Config{Subject: badSubject{misdeed: misdeed}, Isolation: level, CaseTimeout: timeout})
+			runner, err := NewRunner(Config{Subject: badSubject{misdeed: misdeed}, Isolation: level,
+				CaseTimeout: timeout})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +160,8 @@ func TestBadSubjects(t *testing.T) {
 			if run.Err != nil || (said == "") != (want.deviation == "") || !strings.Contains(said, want.deviation) {
 				t.Errorf("deviations %q, %v; want %q", run.Deviations, run.Err, want.deviation)
 			}
-			if strings.Contains(want.deviation, "time limit") && (len(run.Deviations) != 1 || strings.Contains(said, "HTTPS_PROXY")) {
+			if strings.Contains(want.deviation, "time limit") &&
+				(len(run.Deviations) != 1 || strings.Contains(said, "HTTPS_PROXY")) {
 				t.Errorf("more than the time limit is said: %q", run.Deviations)
 			}
 			if strings.Contains(said, "Abc9") {
@@ -196,7 +201,8 @@ func TestOthersGoOn(t *testing.T) {
 	t.Parallel()
 	found, err := Run(t.Context(), Options{
 		Config:  Config{Subject: badSubject{misdeed: "hangs", in: "failing-tool"}, CaseTimeout: 15 * time.Second},
-		Sources: []evidence.Source{evidence.SourceSimulator}, Filter: "(failing-tool || thinking-tool-loop) && anthropic",
+		Sources: []evidence.Source{evidence.SourceSimulator},
+		Filter:  "(failing-tool || thinking-tool-loop) && anthropic",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +214,8 @@ func TestOthersGoOn(t *testing.T) {
 		}
 	}
 	t.Log(verdicts)
-	if len(verdicts) != 2 || verdicts["failing-tool/anthropic@simulator"] == report.Pass || verdicts["thinking-tool-loop/anthropic@simulator"] != report.Pass {
+	if len(verdicts) != 2 || verdicts["failing-tool/anthropic@simulator"] == report.Pass ||
+		verdicts["thinking-tool-loop/anthropic@simulator"] != report.Pass {
 		t.Errorf("%v", verdicts)
 	}
 }

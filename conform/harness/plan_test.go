@@ -28,7 +28,8 @@ func TestChoose(t *testing.T) {
 		t.Fatalf("%v: %v", err, ran)
 	}
 	all := func(string) bool { return true }
-	if len(plan.Summaries(all)) < 3 || !slices.Equal(plan.Expected(all), []string{"MOD-003"}) || len(plan.Expected(func(string) bool { return false })) > 0 {
+	if len(plan.Summaries(all)) < 3 || !slices.Equal(plan.Expected(all), []string{"MOD-003"}) ||
+		len(plan.Expected(func(string) bool { return false })) > 0 {
 		t.Errorf("%+v", plan)
 	}
 	if len(o.Results) < 2 || len(o.Results)%2 != 0 {
@@ -39,7 +40,8 @@ func TestChoose(t *testing.T) {
 // The caller can refuse the plan.
 func TestChooseRefuses(t *testing.T) {
 	want := errors.New("no")
-	_, err := runWithoutCassettes(t, Options{Config: Config{Subject: refusesModels}, Choose: func(Plan) (func(string) int, error) { return nil, want }})
+	_, err := runWithoutCassettes(t, Options{Config: Config{Subject: refusesModels},
+		Choose: func(Plan) (func(string) int, error) { return nil, want }})
 	if !errors.Is(err, want) {
 		t.Error(err)
 	}
@@ -55,11 +57,13 @@ func TestRepeatFindsFlakes(t *testing.T) {
 		return refusesModels(ctx, step)
 	})
 	o, err := runWithoutCassettes(t, Options{
-		Config: Config{Subject: sometimes}, Filter: "MOD-003 && unsupported-model && openai", Sources: []evidence.Source{evidence.SourceSimulator}, Workers: 1,
+		Config: Config{Subject: sometimes}, Filter: "MOD-003 && unsupported-model && openai",
+		Sources: []evidence.Source{evidence.SourceSimulator}, Workers: 1,
 		Choose: func(Plan) (func(string) int, error) { return func(string) int { return 4 }, nil },
 	})
 	folded := report.FoldRepeats(o.Results)
-	if err != nil || len(folded) != 1 || folded[0].Verdict != report.Flaky || folded[0].Runs[report.Fail] != 2 || folded[0].Runs[report.Pass] != 2 {
+	if err != nil || len(folded) != 1 || folded[0].Verdict != report.Flaky || folded[0].Runs[report.Fail] != 2 ||
+		folded[0].Runs[report.Pass] != 2 {
 		t.Errorf("%v: %+v", err, folded)
 	}
 }

@@ -56,30 +56,33 @@ func (r *Runner) Probe(ctx context.Context, p Probe) (probed Probed) {
 		steps[i] = specs.Step{Prompt: prompt, Resume: i > 0}
 	}
 	permutation := Permutation{
-		Case:   Case{Scenario: &specs.Scenario{Name: "preflight", Steps: steps}, Target: specs.Target{Provider: p.Provider}},
+		Case: Case{Scenario: &specs.Scenario{Name: "preflight", Steps: steps},
+			Target: specs.Target{Provider: p.Provider}},
 		Source: evidence.SourceSimulator, Ingress: p.Ingress,
 	}
 	kept := newCapture(permutation, r.Seed, r.Subject.About())
 	model := simulator.New(simulator.Config{Seed: r.Seed, Level: rule.Live})
-	kept.steps = &stepRecorder{capture: kept, config: record.Config{Transport: simulator.Transport(model), Redactor: redact.New(nil)}}
+	kept.steps = &stepRecorder{capture: kept,
+		config: record.Config{Transport: simulator.Transport(model), Redactor: redact.New(nil)}}
 	defer func() {
 		if cause := recover(); cause != nil {
 			probed.Err = fmt.Errorf("probe: the harness panicked: %v", cause)
 		}
 		probed.Took = time.Since(began)
 	}()
-	processes, err := r.inRoom(ctx, permutation, kept.countRequests(kept.steps), kept, func(ctx context.Context, room Room) ([]evidence.Process, error) {
-		if p.Before != nil {
-			kept.beginStep(0)
-			kept.requests = math.MinInt // an agent that takes --version for a prompt has its own limit
-			p.Before(ctx, room)
-			probed.Early = kept.countInteractions()
-		}
-		if p.After != nil {
-			defer p.After(ctx, room)
-		}
-		return r.runStepsInRoom(ctx, room, kept)
-	})
+	processes, err := r.inRoom(ctx, permutation, kept.countRequests(kept.steps), kept,
+		func(ctx context.Context, room Room) ([]evidence.Process, error) {
+			if p.Before != nil {
+				kept.beginStep(0)
+				kept.requests = math.MinInt // an agent that takes --version for a prompt has its own limit
+				p.Before(ctx, room)
+				probed.Early = kept.countInteractions()
+			}
+			if p.After != nil {
+				defer p.After(ctx, room)
+			}
+			return r.runStepsInRoom(ctx, room, kept)
+		})
 	probed.Err = errors.Join(err, kept.steps.close())
 	probed.Processes, probed.Interactions, probed.Notices = processes, interactionsOf(kept.inOrder()), kept.notices
 	probed.Notes, probed.Effects = kept.notes, kept.effects

@@ -54,15 +54,17 @@ func (r *Runner) Record(ctx context.Context, c Case, dir string) (changed bool, 
 func (r *Runner) recordTo(ctx context.Context, c Case, path string) error {
 	redactor, lastCheck := redact.New([]byte(committedSeed)), gate.New()
 	out, err := cassette.Create(path, cassette.Meta{
-		Declared: declaredFlags(c), Provenance: cassette.ProvenanceSimulator, Tool: recordedBy, Created: recordedAt, Redaction: redactor.Rules(),
+		Declared: declaredFlags(c), Provenance: cassette.ProvenanceSimulator, Tool: recordedBy, Created: recordedAt,
+		Redaction: redactor.Rules(),
 	}, cassette.CreateOptions{})
 	if err != nil {
 		return err
 	}
 	asked := Permutation{Case: c, Source: evidence.SourceSimulator}
 	capture := newCapture(asked, committedSeed, r.Subject.About())
-	recorder, err := record.New(record.Config{Transport: unmarked{simulator.Transport(capture.newScript())}, Nominal: nominalDelay,
-		Writer: out, Redactor: lastCheck.Watch(redactor), Gate: lastCheck.Check})
+	recorder, err := record.New(record.Config{Transport: unmarked{simulator.Transport(capture.newScript())},
+		Nominal: nominalDelay,
+		Writer:  out, Redactor: lastCheck.Watch(redactor), Gate: lastCheck.Check})
 	if err != nil {
 		return errors.Join(err, out.Discard())
 	}

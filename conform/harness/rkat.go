@@ -101,7 +101,8 @@ func (s rkatSubject) Open(_ context.Context, room Room) (Session, error) {
 		env = append(env, "RKAT_COMPACTION_THRESHOLD="+compactionThreshold[room.Case.Target.Provider])
 	}
 	if slices.Contains(needs, specs.AbilityTurns) {
-		args := append([]string{"acp", "--permission-mode", "auto"}, append(settingArguments(room.Case.Steps("")[0], dir), "--conform-tools")...)
+		args := append([]string{"acp", "--permission-mode", "auto"},
+			append(settingArguments(room.Case.Steps("")[0], dir), "--conform-tools")...)
 		if s.main == nil {
 			return s.converse(room, programMain(s.path), args, env)
 		}
@@ -140,7 +141,8 @@ const idleTimeout = 2 * time.Second
 // givesUpSilence reports whether the agent itself is to end a reply that has fallen silent.
 // In other scenarios it is called off or killed then, and must not ask again before that.
 func givesUpSilence(s *specs.Scenario) bool {
-	return s.HasStall() && !slices.ContainsFunc(s.Steps, func(step specs.Step) bool { return step.Interrupt || step.Kill })
+	return s.HasStall() && !slices.ContainsFunc(s.Steps,
+		func(step specs.Step) bool { return step.Interrupt || step.Kill })
 }
 
 // rkatSession is rkat in one case.
@@ -370,7 +372,8 @@ const (
 // RunIfSubject runs main and reports true when this process was started as the
 // agent under test by a subject of [InProcess]. Programs that use InProcess call
 // it before anything else; one that does not would start itself over and over.
-func RunIfSubject(ctx context.Context, main Main, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) (code int, isSubject bool) {
+func RunIfSubject(ctx context.Context, main Main, args []string, stdin io.Reader, stdout, stderr io.Writer,
+	env []string) (code int, isSubject bool) {
 	if lookupVariable(env, runAsVariable) != runAsRkat {
 		return 0, false
 	}

@@ -26,7 +26,8 @@ func TestIdleTimeout(t *testing.T) {
 		if session, ok := opened.(*rkatSession); ok {
 			got = session.env
 		}
-		isShort := slices.ContainsFunc(got, func(e string) bool { return strings.HasPrefix(e, "RKAT_LIMITS_IDLE_TIMEOUT=") })
+		isShort := slices.ContainsFunc(got,
+			func(e string) bool { return strings.HasPrefix(e, "RKAT_LIMITS_IDLE_TIMEOUT=") })
 		if isShort != want || len(got) == 0 {
 			t.Errorf("%s: a short patience is %t, want %t: %q", name, isShort, want, got)
 		}

@@ -23,7 +23,8 @@ func (r *Runner) furnishRoom(p Permutation) (Room, error) {
 	room := Room{
 		Case: p.Case, Ingress: p.wayIn(), CAFile: r.trustFile, Tools: r.toolServer(dir),
 		Home: filepath.Join(dir, "home"), Work: filepath.Join(dir, "work"), Temp: filepath.Join(dir, "tmp"),
-		Model: p.Case.Target.Model, Effort: p.Case.Target.Effort, System: specs.Fresh(p.Case.Scenario.System, r.seedOf(p.Source)),
+		Model: p.Case.Target.Model, Effort: p.Case.Target.Effort,
+		System:   specs.Fresh(p.Case.Scenario.System, r.seedOf(p.Source)),
 		MaxTurns: p.Case.Scenario.Limits.Turns,
 	}
 	if r.InPlace {
@@ -77,7 +78,8 @@ func (r *Runner) toolServer(dir string) ToolServer {
 		return ToolServer{}
 	}
 	log := filepath.Join(dir, "mcp.ndjson")
-	env := []string{ToolLogVariable + "=" + log, runAsVariable + "=" + runAsTools} // a program that runs cases refuses to be started so
+	env := []string{ToolLogVariable + "=" + log,
+		runAsVariable + "=" + runAsTools} // a program that runs cases refuses to be started so
 	return ToolServer{Command: r.Tools, Env: env, Log: log}
 }
 
@@ -118,8 +120,10 @@ func withOtherKeys(env []string) []string {
 func (r Room) environment(path string) []string {
 	env := []string{
 		"PATH=" + path, "HOME=" + r.Home, "TMPDIR=" + r.Temp, "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", "NO_COLOR=1",
-		"XDG_CONFIG_HOME=" + filepath.Join(r.Home, ".config"), "XDG_DATA_HOME=" + filepath.Join(r.Home, ".local", "share"),
-		"XDG_STATE_HOME=" + filepath.Join(r.Home, ".local", "state"), "XDG_CACHE_HOME=" + filepath.Join(r.Home, ".cache"),
+		"XDG_CONFIG_HOME=" + filepath.Join(r.Home, ".config"),
+		"XDG_DATA_HOME=" + filepath.Join(r.Home, ".local", "share"),
+		"XDG_STATE_HOME=" + filepath.Join(r.Home, ".local", "state"),
+		"XDG_CACHE_HOME=" + filepath.Join(r.Home, ".cache"),
 	}
 	for _, key := range fakeKeys() {
 		env = append(env, key[0]+"="+key[1])
@@ -134,7 +138,8 @@ func (r Room) environment(path string) []string {
 	}
 	// Node warns of NODE_USE_ENV_PROXY. A launcher that prints a warning leaves stderr
 	// non-blocking, and the program behind it fails when it prints more than a pipe holds.
-	env = append(env, "HTTPS_PROXY="+r.ProxyURL, "https_proxy="+r.ProxyURL, "NO_PROXY=", "no_proxy=", "NODE_USE_ENV_PROXY=1", "NODE_NO_WARNINGS=1")
+	env = append(env, "HTTPS_PROXY="+r.ProxyURL, "https_proxy="+r.ProxyURL, "NO_PROXY=", "no_proxy=",
+		"NODE_USE_ENV_PROXY=1", "NODE_NO_WARNINGS=1")
 	for _, name := range slices.Concat(ca.AddingRoots, ca.ReplacingRoots) {
 		env = append(env, name+"="+r.CAFile)
 	}

@@ -94,7 +94,8 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	ctx, release := runner.guard.attachContext(ctx)
 	defer release()
-	c := &collector{rules: rules, holdsAll: about.HoldsAll, Options: o, total: selected.countResults(), faults: make([]error, len(selected.cassettes))}
+	c := &collector{rules: rules, holdsAll: about.HoldsAll, Options: o, total: selected.countResults(),
+		faults: make([]error, len(selected.cassettes))}
 	var group errgroup.Group
 	group.SetLimit(cmp.Or(o.Workers, defaultWorkers(about)))
 	for _, run := range selected.runs {
@@ -115,7 +116,8 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	_ = group.Wait() // the functions return no error; the collector has what went wrong
 	out := Outcome{Results: c.results, Requirements: selected.requirements, Expected: selected.expected, Calls: c.calls,
-		Cases: append(c.cases, selected.unplayed...), Interrupted: c.done < c.total, Spent: runner.Spent(), UnseenTeamRules: c.team.listReasons()}
+		Cases: append(c.cases, selected.unplayed...), Interrupted: c.done < c.total, Spent: runner.Spent(),
+		UnseenTeamRules: c.team.listReasons()}
 	if err := runner.Tripped(); err != nil {
 		out.Guard = err.Error()
 	}
@@ -246,7 +248,8 @@ func (s *selection) listPlan() Plan {
 		c := PlannedCase{CaseSummary: run.caseSummary()}
 		c.Verdict = decide.Case(decide.CaseFacts{Planned: true})
 		for _, rule := range run.rules {
-			if id := rule.Requirement.ID; (run.Case.covers(id) || specs.IsTeamRule(id)) && slices.Contains(s.expected, id) && !slices.Contains(c.Covers, id) {
+			if id := rule.Requirement.ID; (run.Case.covers(id) || specs.IsTeamRule(id)) &&
+				slices.Contains(s.expected, id) && !slices.Contains(c.Covers, id) {
 				c.Covers = append(c.Covers, id)
 			}
 		}

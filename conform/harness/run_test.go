@@ -36,7 +36,8 @@ func (s scriptedSubject) Close() error { return nil }
 // refusesModels is an agent that refuses every model, as the scenario without
 // traffic wants it.
 var refusesModels = scriptedSubject(func(_ context.Context, step Step) (evidence.Process, error) {
-	return evidence.Process{Args: []string{"run", "--model", step.Model}, ExitCode: 77, Stderr: []byte(step.Model + " is not supported\n")}, nil
+	return evidence.Process{Args: []string{"run", "--model", step.Model}, ExitCode: 77,
+		Stderr: []byte(step.Model + " is not supported\n")}, nil
 })
 
 // runWithoutCassettes runs with an empty set of cassettes.
@@ -48,11 +49,12 @@ func runWithoutCassettes(t *testing.T, o Options) (Outcome, error) {
 
 func TestRunJudges(t *testing.T) {
 	var calls int
-	o, err := runWithoutCassettes(t, Options{Config: Config{Subject: refusesModels}, Filter: "unsupported-model && MOD", Progress: func(done, total int) {
-		if calls++; done != calls || total != 12 {
-			t.Errorf("progress %d of %d after %d calls", done, total, calls)
-		}
-	}})
+	o, err := runWithoutCassettes(t, Options{Config: Config{Subject: refusesModels}, Filter: "unsupported-model && MOD",
+		Progress: func(done, total int) {
+			if calls++; done != calls || total != 12 {
+				t.Errorf("progress %d of %d after %d calls", done, total, calls)
+			}
+		}})
 	if err != nil || o.Interrupted || len(o.Results) != 3 || calls != 12 {
 		t.Fatalf("%+v, %v, %d calls", o, err, calls)
 	}
@@ -71,14 +73,16 @@ func TestRunFindsFailures(t *testing.T) {
 		return evidence.Process{Args: []string{"run", "--model", step.Model}}, nil
 	})
 	o, err := runWithoutCassettes(t, Options{Config: Config{Subject: accepts}, Filter: "unsupported-model && openai"})
-	if err != nil || len(o.Results) != 1 || o.Results[0].Verdict != report.Fail || !strings.Contains(o.Results[0].Findings[0].Message, "exited 0") {
+	if err != nil || len(o.Results) != 1 || o.Results[0].Verdict != report.Fail ||
+		!strings.Contains(o.Results[0].Findings[0].Message, "exited 0") {
 		t.Errorf("%+v %v", o, err)
 	}
 }
 
 // TestMissingCassettesAreHarnessErrors holds that the harness blames itself.
 func TestMissingCassettesAreHarnessErrors(t *testing.T) {
-	o, err := runWithoutCassettes(t, Options{Config: Config{Subject: refusesModels}, Filter: "thinking-tool-loop && anthropic"})
+	o, err := runWithoutCassettes(t,
+		Options{Config: Config{Subject: refusesModels}, Filter: "thinking-tool-loop && anthropic"})
 	if err != nil || len(o.Results) == 0 {
 		t.Fatalf("%+v %v", o, err)
 	}
@@ -104,7 +108,8 @@ func TestRunsEachCaseOnce(t *testing.T) {
 		running.Add(-1)
 		return evidence.Process{ExitCode: 77}, nil
 	})
-	if _, err := runWithoutCassettes(t, Options{Config: Config{Subject: counts}, Workers: 3, Filter: "!harness", Sources: []evidence.Source{evidence.SourceSimulator}}); err != nil {
+	if _, err := runWithoutCassettes(t, Options{Config: Config{Subject: counts}, Workers: 3, Filter: "!harness",
+		Sources: []evidence.Source{evidence.SourceSimulator}}); err != nil {
 		t.Fatal(err)
 	}
 	cases, err := AllCases()
@@ -135,15 +140,18 @@ func TestInterrupt(t *testing.T) {
 func TestSubjectThatPanics(t *testing.T) {
 	panics := scriptedSubject(func(context.Context, Step) (evidence.Process, error) { panic("oops") })
 	o, err := runWithoutCassettes(t, Options{Config: Config{Subject: panics}, Filter: "unsupported-model && gemini"})
-	if err != nil || len(o.Results) != 1 || o.Results[0].Verdict != report.HarnessError || !strings.Contains(o.Results[0].Reason, "oops") {
+	if err != nil || len(o.Results) != 1 || o.Results[0].Verdict != report.HarnessError ||
+		!strings.Contains(o.Results[0].Reason, "oops") {
 		t.Errorf("%+v %v", o, err)
 	}
 }
 
 func TestNothingSelected(t *testing.T) {
-	for _, o := range []Options{{Filter: "SIG-001 && ORD"}, {Filter: "CAS", Sources: []evidence.Source{evidence.SourceSimulator}}} {
+	for _, o := range []Options{{Filter: "SIG-001 && ORD"},
+		{Filter: "CAS", Sources: []evidence.Source{evidence.SourceSimulator}}} {
 		o.Subject = refusesModels
-		if _, err := Run(t.Context(), o); !errors.Is(err, ErrNothingSelected) || !strings.Contains(err.Error(), `"`+o.Filter+`"`) {
+		if _, err := Run(t.Context(), o); !errors.Is(err, ErrNothingSelected) ||
+			!strings.Contains(err.Error(), `"`+o.Filter+`"`) {
 			t.Errorf("%q: %v", o.Filter, err)
 		}
 	}
@@ -153,7 +161,8 @@ func TestNothingSelected(t *testing.T) {
 			t.Errorf("%q: a filter that cannot be read, or names what there is not: %v", filter, err)
 		}
 	}
-	if _, err := Run(t.Context(), Options{Config: Config{Subject: refusesModels}, Sources: []evidence.Source{evidence.SourceLive}}); err == nil {
+	if _, err := Run(t.Context(), Options{Config: Config{Subject: refusesModels},
+		Sources: []evidence.Source{evidence.SourceLive}}); err == nil {
 		t.Error("a source that cannot answer is accepted")
 	}
 }
@@ -171,7 +180,8 @@ func TestSelectedRequirements(t *testing.T) {
 	}
 	about := refusesModels.About()
 	s, err := Options{Filter: "SIG-014 && thinking-tool-loop && gemini"}.selectRuns(about, rules)
-	if err != nil || len(s.runs) != 1 || s.runs[0].Case.Name() != "thinking-tool-loop/gemini" || !slices.Equal(s.requirements, []string{"SIG-014"}) || len(s.cassettes) > 0 {
+	if err != nil || len(s.runs) != 1 || s.runs[0].Case.Name() != "thinking-tool-loop/gemini" ||
+		!slices.Equal(s.requirements, []string{"SIG-014"}) || len(s.cassettes) > 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	s, err = Options{}.selectRuns(about, rules)
@@ -233,7 +243,8 @@ func TestCirclesEnd(t *testing.T) {
 		if isOver := i > 52; (ctx.Err() != nil) != isOver {
 			t.Fatalf("after %d requests: %v", i, context.Cause(ctx))
 		}
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "https://api.openai.com/v1/responses", nil))
+		h.ServeHTTP(httptest.NewRecorder(),
+			httptest.NewRequest(http.MethodPost, "https://api.openai.com/v1/responses", nil))
 	}
 	c.noteLimit(0, context.Cause(ctx), time.Minute, nil)
 	if passed != 52 || !strings.Contains(c.notes[0], "50 more than its scenario has turns: the agent goes in circles") {

@@ -75,7 +75,8 @@ type Runner struct {
 // NewRunner makes a runner with a certificate authority of its own.
 func NewRunner(c Config) (*Runner, error) {
 	if _, started := os.LookupEnv(runAsVariable); started {
-		return nil, errors.New("runner: this process was started as the agent under test; its program must call harness.RunIfSubject first")
+		return nil,
+			errors.New("runner: this process was started as the agent under test; its program must call harness.RunIfSubject first")
 	}
 	if c.Cassettes == nil {
 		c.Cassettes = cassettes.FS
@@ -104,12 +105,15 @@ func NewRunner(c Config) (*Runner, error) {
 	}
 	dir, err := os.MkdirTemp("", "conform-run-")
 	if err != nil {
-		return nil, fmt.Errorf("%s: holds no folders for the run: %w; set TMPDIR to a folder that can be written", os.TempDir(), fileutil.Reason(err))
+		return nil, fmt.Errorf("%s: holds no folders for the run: %w; set TMPDIR to a folder that can be written",
+			os.TempDir(), fileutil.Reason(err))
 	}
-	r := &Runner{Config: c, authority: authority, dir: dir, trustFile: filepath.Join(dir, "authority.pem"), guard: guard, live: live}
+	r := &Runner{Config: c, authority: authority, dir: dir, trustFile: filepath.Join(dir, "authority.pem"),
+		guard: guard, live: live}
 	if err := os.WriteFile(r.trustFile, authority.PEM(), 0o600); err != nil {
 		r.Close()
-		return nil, fmt.Errorf("%s: cannot be written: %w; set TMPDIR to a folder with room", r.trustFile, fileutil.Reason(err))
+		return nil, fmt.Errorf("%s: cannot be written: %w; set TMPDIR to a folder with room", r.trustFile,
+			fileutil.Reason(err))
 	}
 	return r, nil
 }
@@ -141,14 +145,16 @@ const closeTimeout = 5 * time.Second
 // gets the ordinal of each step before it starts and the proxy's notices. It returns
 // the processes that ran; a step that does not end as scripted does not keep the next
 // one from running.
-func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Handler, kept *capture) ([]evidence.Process, error) {
+func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Handler,
+	kept *capture) ([]evidence.Process, error) {
 	return r.inRoom(ctx, p, upstream, kept, func(ctx context.Context, room Room) ([]evidence.Process, error) {
 		return r.runStepsInRoom(ctx, room, kept)
 	})
 }
 
 // inRoom does something in a fresh room with upstream behind the proxy.
-func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handler, kept *capture, do func(context.Context, Room) ([]evidence.Process, error)) ([]evidence.Process, error) {
+func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handler, kept *capture,
+	do func(context.Context, Room) ([]evidence.Process, error)) ([]evidence.Process, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.CaseTimeout)
 	defer cancel()
 	ctx, kept.endCase = context.WithCancelCause(ctx)
@@ -165,7 +171,8 @@ func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handle
 		return nil, err
 	}
 	handler := r.guard.checkKeys(p.Name(), alterRequests(r.Alter, kept, upstream))
-	ingress, err := proxy.New(proxy.Config{CA: r.authority, Listener: listener, Handler: handler, Ingress: []string{p.wayIn()}, Notice: kept.keepNotice,
+	ingress, err := proxy.New(proxy.Config{CA: r.authority, Listener: listener, Handler: handler,
+		Ingress: []string{p.wayIn()}, Notice: kept.keepNotice,
 		WebSocket: kept.admitWebSockets(r.RefuseWebSockets, handler)})
 	if err != nil {
 		return nil, err
@@ -179,7 +186,8 @@ func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handle
 		_ = ingress.Close(ctx) // cuts what is still open
 	}()
 	r.connectRoom(&room, ingress)
-	if err := errors.Join(writePromptImage(p.Case.Scenario, room.Work), writePromptDocument(p.Case.Scenario, room.Work), writeAnswerSchema(p.Case.Scenario, room.Work)); err != nil {
+	if err := errors.Join(writePromptImage(p.Case.Scenario, room.Work), writePromptDocument(p.Case.Scenario, room.Work),
+		writeAnswerSchema(p.Case.Scenario, room.Work)); err != nil {
 		return nil, err
 	}
 	return do(ctx, room)
@@ -196,7 +204,8 @@ func (r *Runner) runStepsInRoom(ctx context.Context, room Room, kept *capture) (
 
 // runScriptedSteps runs the steps in order. work is the folder in which the agent starts, limit
 // the time limit of ctx, for messages.
-func runScriptedSteps(ctx context.Context, session Session, work string, limit time.Duration, kept *capture) ([]evidence.Process, error) {
+func runScriptedSteps(ctx context.Context, session Session, work string, limit time.Duration,
+	kept *capture) ([]evidence.Process, error) {
 	var processes []evidence.Process
 	for i, step := range kept.Case.Steps(kept.seed) {
 		kept.beginStep(i)

@@ -103,7 +103,8 @@ func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error
 	}
 	s := &selection{}
 	for _, p := range permutations {
-		if p.Source == evidence.SourceCassette && p.wayIn() == proxy.MITM && p.Case.HasCassette() && filter([]string{CassetteLabel}) {
+		if p.Source == evidence.SourceCassette && p.wayIn() == proxy.MITM && p.Case.HasCassette() &&
+			filter([]string{CassetteLabel}) {
 			s.cassettes = append(s.cassettes, p.Case)
 		}
 	}
@@ -156,7 +157,8 @@ func (o Options) allPermutations(about About) (list []Permutation, err error) {
 				if o.Sources == nil && about.HoldsAll && c.isSimulated() != (source == evidence.SourceSimulator) {
 					continue // each case once
 				}
-				if wires.Find(c.Target.Provider).Scripts.ByClient && about.HoldsAll && about.Providers != nil && !slices.Contains(about.Providers, c.Target.Provider) {
+				if wires.Find(c.Target.Provider).Scripts.ByClient && about.HoldsAll && about.Providers != nil &&
+					!slices.Contains(about.Providers, c.Target.Provider) {
 					continue // rkat does not speak the wire
 				}
 				if source != evidence.SourceCassette || !c.isSimulated() {
@@ -266,7 +268,8 @@ func (p Permutation) Name() string {
 
 // caseSummary is the permutation as reports name it.
 func (p Permutation) caseSummary() report.CaseSummary {
-	return report.CaseSummary{Name: p.Name(), Provider: p.Case.Target.Provider, Ingress: p.wayIn(), Source: string(p.Source)}
+	return report.CaseSummary{Name: p.Name(), Provider: p.Case.Target.Provider, Ingress: p.wayIn(),
+		Source: string(p.Source)}
 }
 
 func (p Permutation) wayIn() string { return cmp.Or(p.Ingress, proxy.MITM) }

@@ -11,9 +11,11 @@ import (
 // others keep their order.
 func TestLongestFirst(t *testing.T) {
 	run := func(name string, stall *specs.After) selectedRun {
-		return selectedRun{Permutation: Permutation{Case: Case{Scenario: &specs.Scenario{Name: name, Turns: []specs.Turn{{Stall: stall}}}}}}
+		return selectedRun{Permutation: Permutation{Case: Case{Scenario: &specs.Scenario{Name: name,
+			Turns: []specs.Turn{{Stall: stall}}}}}}
 	}
-	s := selection{runs: []selectedRun{run("a", nil), run("stall", &specs.After{}), run("b", nil), run("stall-once", &specs.After{})}}
+	s := selection{runs: []selectedRun{run("a", nil), run("stall", &specs.After{}), run("b", nil),
+		run("stall-once", &specs.After{})}}
 	s.beginWithLongest()
 	var names []string
 	for _, r := range s.runs {

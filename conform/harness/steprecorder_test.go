@@ -17,7 +17,8 @@ import (
 type stallingTransport struct{ stalled chan struct{} }
 
 func (s *stallingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: r}
+	answer := &http.Response{StatusCode: http.StatusOK, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader("{}")), Request: r}
 	if r.Header.Get("X-Attempt") == "1" {
 		answer.Body = io.NopCloser(readerFunc(func([]byte) (int, error) {
 			close(s.stalled)
@@ -43,7 +44,8 @@ func TestExchangesAreInTheOrderOfTheirRequests(t *testing.T) {
 	kept.beginStep(0)
 	send := func(ctx context.Context, attempt string) {
 		defer func() { _ = recover() }() // how a handler ends a reply that broke off
-		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "https://api.anthropic.com/v1/messages", strings.NewReader("{}"))
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "https://api.anthropic.com/v1/messages",
+			strings.NewReader("{}"))
 		r.Header.Set("X-Attempt", attempt)
 		steps.ServeHTTP(httptest.NewRecorder(), r)
 	}

@@ -105,7 +105,8 @@ func (a About) Can(ability specs.Ability) bool { return slices.Contains(a.Abilit
 // turns and L4 interrupt up to which it has every ability.
 func (a About) Level() string {
 	level := 0
-	for _, ability := range []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns, specs.AbilityInterrupt} {
+	for _, ability := range []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns,
+		specs.AbilityInterrupt} {
 		if !a.Can(ability) {
 			break
 		}
@@ -193,7 +194,8 @@ func RecordedEvidence(c Case, recordings fs.FS) (evidence.Evidence, error) {
 	}
 	ev, skipped := evidence.FromInteractions(c.Name(), evidence.SourceCassette, interactions)
 	if len(skipped) > 0 {
-		return ev, fmt.Errorf("%s: request %d is not judged: %s", c.CassettePath(), skipped[0].Exchange, skipped[0].Reason)
+		return ev, fmt.Errorf("%s: request %d is not judged: %s", c.CassettePath(), skipped[0].Exchange,
+			skipped[0].Reason)
 	}
 	ev.Limits = c.Scenario.Limits
 	for _, step := range c.Steps(committedSeed) {

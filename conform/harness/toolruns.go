@@ -78,7 +78,8 @@ func (t *toolTally) deviations(tool string) []string {
 		return []string{fmt.Sprintf("the agent ran %s, and the model never asked for it", tool)}
 	}
 	if n := len(t.answered); n > started {
-		return []string{fmt.Sprintf("results of %s that the agent gave the model: %d; runs of the tool: %d", tool, n, started)}
+		return []string{fmt.Sprintf("results of %s that the agent gave the model: %d; runs of the tool: %d", tool,
+			n, started)}
 	}
 	return nil
 }
@@ -91,7 +92,8 @@ func (t *toolTally) runs(tool string) (runs []evidence.ToolRuns) {
 		return []evidence.ToolRuns{{Tool: tool, Asked: asked, Ended: ended}}
 	}
 	for _, arguments := range slices.Sorted(maps.Keys(t.asked)) {
-		runs = append(runs, evidence.ToolRuns{Tool: tool, Arguments: arguments, Asked: t.asked[arguments], Ended: t.ended[arguments]})
+		runs = append(runs, evidence.ToolRuns{Tool: tool, Arguments: arguments, Asked: t.asked[arguments],
+			Ended: t.ended[arguments]})
 	}
 	return runs
 }
@@ -107,7 +109,8 @@ func sumOf(counts map[string]int) (n int) {
 func tallyToolRuns(ev *evidence.Evidence, runs []toolserver.Call) map[string]*toolTally {
 	tallies := map[string]*toolTally{}
 	for _, name := range toolserver.Names() {
-		tallies[name] = &toolTally{asked: map[string]int{}, started: map[string]int{}, ended: map[string]int{}, answered: map[string]bool{}}
+		tallies[name] = &toolTally{asked: map[string]int{}, started: map[string]int{}, ended: map[string]int{},
+			answered: map[string]bool{}}
 	}
 	for _, run := range runs {
 		if t := tallies[run.Tool]; t != nil {
@@ -131,7 +134,8 @@ func tallyToolRuns(ev *evidence.Evidence, runs []toolserver.Call) map[string]*to
 		}
 		asked := x.ReadRequest()
 		for _, it := range asked.Items {
-			if tool := nameOf[it.ID]; it.What == wire.Result && tool != "" && !it.IsError && !failureWords.MatchString(resultText(it)) {
+			if tool := nameOf[it.ID]; it.What == wire.Result && tool != "" && !it.IsError &&
+				!failureWords.MatchString(resultText(it)) {
 				tallies[tool].answered[it.ID] = true
 			}
 		}

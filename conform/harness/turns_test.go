@@ -17,8 +17,10 @@ func TestWhyNotAsked(t *testing.T) {
 	} {
 		played := findCase(t, "thinking-tool-loop/anthropic")
 		kept := newCapture(Permutation{Case: played, Source: evidence.SourceSimulator}, "one", About{})
-		kept.observe(cassette.Interaction{Request: cassette.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
-			Body: []byte(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"},` + last + `]}`)}}, false)
+		kept.observe(cassette.Interaction{Request: cassette.Request{Method: "POST",
+			URL:  "https://api.anthropic.com/v1/messages",
+			Body: []byte(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"},` + last + `]}`)}},
+			false)
 		if got := kept.turnDeviation(0, 0); !strings.Contains(got, want) {
 			t.Errorf("%s: %q", last, got)
 		}

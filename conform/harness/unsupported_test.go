@@ -17,7 +17,8 @@ import (
 type unable struct{}
 
 func (unable) About() About {
-	return About{Subject: report.Subject{Name: "unable", Kind: "driver"}, Abilities: []specs.Ability{specs.AbilityTools}}
+	return About{Subject: report.Subject{Name: "unable", Kind: "driver"},
+		Abilities: []specs.Ability{specs.AbilityTools}}
 }
 func (u unable) Open(context.Context, Room) (Session, error) { return u, nil }
 func (unable) Close() error                                  { return nil }
@@ -28,7 +29,8 @@ func (unable) RunStep(context.Context, Step) (evidence.Process, error) {
 // TestUnsupportedIsNotApplicable holds that such a case is neither judged nor a fault of
 // the harness, and never a pass.
 func TestUnsupportedIsNotApplicable(t *testing.T) {
-	out, err := Run(t.Context(), Options{Config: Config{Subject: unable{}}, Sources: []evidence.Source{evidence.SourceSimulator}, Filter: "thinking-tool-loop && anthropic"})
+	out, err := Run(t.Context(), Options{Config: Config{Subject: unable{}},
+		Sources: []evidence.Source{evidence.SourceSimulator}, Filter: "thinking-tool-loop && anthropic"})
 	if err != nil || len(out.Cases) != 1 || len(out.Results) != 0 {
 		t.Fatalf("%v %+v", err, out)
 	}
@@ -47,11 +49,13 @@ func TestOtherProviderIsNotApplicable(t *testing.T) {
 		}
 		return miniature{}.main(ctx, args, in, out, errs, env)
 	}
-	out, err := Run(t.Context(), Options{Config: Config{Subject: InProcess(agent, "", nil)}, Sources: []evidence.Source{evidence.SourceSimulator}, Filter: "thinking-tool-loop && gemini"})
+	out, err := Run(t.Context(), Options{Config: Config{Subject: InProcess(agent, "", nil)},
+		Sources: []evidence.Source{evidence.SourceSimulator}, Filter: "thinking-tool-loop && gemini"})
 	if err != nil || len(out.Cases) != 1 || len(out.Results) != 0 {
 		t.Fatalf("%v %+v", err, out)
 	}
-	if c := out.Cases[0]; c.Verdict != report.NotApplicable || !strings.Contains(c.Reason, "calls anthropic and not gemini") {
+	if c := out.Cases[0]; c.Verdict != report.NotApplicable ||
+		!strings.Contains(c.Reason, "calls anthropic and not gemini") {
 		t.Errorf("%+v", c)
 	}
 }

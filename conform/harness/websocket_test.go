@@ -71,9 +71,12 @@ func (a socketAgent) run(ctx context.Context, args []string, stdout io.Writer, e
 		return err
 	}
 	defer client.CloseIdleConnections()
-	turn := socketTurn{Type: "response.create", Model: *model, System: *system, Include: []string{"reasoning.encrypted_content"},
-		Effort: map[string]any{"effort": "high", "summary": "auto"}, Tools: []map[string]any{{"type": "function", "name": "conform_echo", "strict": false,
-			"parameters": map[string]any{"type": "object", "properties": map[string]any{"text": map[string]any{"type": "string"}}, "required": []string{"text"}}}}}
+	turn := socketTurn{Type: "response.create", Model: *model, System: *system,
+		Include: []string{"reasoning.encrypted_content"},
+		Effort:  map[string]any{"effort": "high", "summary": "auto"},
+		Tools: []map[string]any{{"type": "function", "name": "conform_echo", "strict": false,
+			"parameters": map[string]any{"type": "object",
+				"properties": map[string]any{"text": map[string]any{"type": "string"}}, "required": []string{"text"}}}}}
 	prompt := map[string]any{"role": "user", "content": strings.Join(args[1:at], " ")}
 	said, err := a.converse(ctx, client, turn, prompt)
 	if err != nil {
@@ -83,7 +86,8 @@ func (a socketAgent) run(ctx context.Context, args []string, stdout io.Writer, e
 }
 
 // converse asks until no tool is called, and returns the last reply.
-func (a socketAgent) converse(ctx context.Context, client *http.Client, turn socketTurn, prompt any) ([]map[string]any, error) {
+func (a socketAgent) converse(ctx context.Context, client *http.Client, turn socketTurn,
+	prompt any) ([]map[string]any, error) {
 	history, increment := []any{prompt}, []any{prompt}
 	var conn *coder.Conn
 	defer func() { _ = closeSocket(conn) }()
@@ -93,7 +97,9 @@ func (a socketAgent) converse(ctx context.Context, client *http.Client, turn soc
 				return nil, err
 			}
 			var err error
-			if conn, _, err = coder.Dial(ctx, "wss://api.openai.com/v1/responses", &coder.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"Authorization": {"Bearer conform-made-up-key-openai"}}}); err != nil {
+			if conn, _, err = coder.Dial(ctx, "wss://api.openai.com/v1/responses",
+				&coder.DialOptions{HTTPClient: client,
+					HTTPHeader: http.Header{"Authorization": {"Bearer conform-made-up-key-openai"}}}); err != nil {
 				return nil, err
 			}
 			conn.SetReadLimit(-1)
@@ -115,7 +121,8 @@ func (a socketAgent) converse(ctx context.Context, client *http.Client, turn soc
 			if item["type"] == "function_call" {
 				var args struct{ Text string }
 				_ = json.Unmarshal([]byte(item["arguments"].(string)), &args) // of the scenario
-				increment = append(increment, map[string]any{"type": "function_call_output", "call_id": item["call_id"], "output": args.Text})
+				increment = append(increment, map[string]any{"type": "function_call_output", "call_id": item["call_id"],
+					"output": args.Text})
 			}
 		}
 		if len(increment) == 0 {
@@ -168,9 +175,10 @@ func TestWebSocketSubject(t *testing.T) {
 	}{
 		"one connection":  {seen: []string{"WSK-001/own-response", "WSK-002/increment"}},
 		"new connections": {agent: socketAgent{"whole"}, seen: []string{"WSK-003/whole-input"}},
-		"a lost response": {agent: socketAgent{"naive"}, seen: []string{"WSK-003/whole-input", "WSK-004/not-found"}, fails: "WSK-001"},
-		"history twice":   {mutant: "history-beside-id", fails: "WSK-002"},
-		"an increment":    {agent: socketAgent{"whole"}, mutant: "increment-on-new-socket", fails: "WSK-003"},
+		"a lost response": {agent: socketAgent{"naive"}, seen: []string{"WSK-003/whole-input", "WSK-004/not-found"},
+			fails: "WSK-001"},
+		"history twice": {mutant: "history-beside-id", fails: "WSK-002"},
+		"an increment":  {agent: socketAgent{"whole"}, mutant: "increment-on-new-socket", fails: "WSK-003"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			results := judgeSocket(t, c.agent, c.mutant)
@@ -182,7 +190,8 @@ func TestWebSocketSubject(t *testing.T) {
 					t.Errorf("%s: %v", r.Check, r.Findings)
 				}
 			}
-			if c.fails != "" && !slices.ContainsFunc(results, func(r report.Result) bool { return r.Requirement == c.fails && r.Verdict == report.Fail }) {
+			if c.fails != "" && !slices.ContainsFunc(results,
+				func(r report.Result) bool { return r.Requirement == c.fails && r.Verdict == report.Fail }) {
 				t.Errorf("%s does not fail", c.fails)
 			}
 		})
@@ -206,12 +215,14 @@ func judgeSocket(t *testing.T, agent socketAgent, change string) []report.Result
 		t.Fatal(err)
 	}
 	defer runner.Close()
-	run := runner.Run(t.Context(), Permutation{Case: findCase(t, "thinking-tool-loop/openai"), Source: evidence.SourceSimulator})
+	run := runner.Run(t.Context(),
+		Permutation{Case: findCase(t, "thinking-tool-loop/openai"), Source: evidence.SourceSimulator})
 	if run.Err != nil || change == "" && len(run.Deviations) > 0 {
 		t.Fatalf("%v %q", run.Err, run.Deviations)
 	}
 	for _, x := range run.Evidence.Exchanges {
-		if x.WebSocket == 0 || x.Request.Method != http.MethodPost || x.IsOwnHost() && x.Provenance == evidence.ProvenanceLive {
+		if x.WebSocket == 0 || x.Request.Method != http.MethodPost ||
+			x.IsOwnHost() && x.Provenance == evidence.ProvenanceLive {
 			t.Errorf("exchange %d: %s by WebSocket %d, %s", x.Index, x.Request.Method, x.WebSocket, x.Provenance)
 		}
 	}
@@ -230,7 +241,8 @@ func TestWebSocketsCanBeRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer runner.Close()
-	run := runner.Run(t.Context(), Permutation{Case: findCase(t, "thinking-tool-loop/openai"), Source: evidence.SourceSimulator})
+	run := runner.Run(t.Context(),
+		Permutation{Case: findCase(t, "thinking-tool-loop/openai"), Source: evidence.SourceSimulator})
 	if said := strings.Join(run.Deviations, "\n"); !strings.Contains(said, "426") || len(run.Evidence.Exchanges) != 0 {
 		t.Errorf("%d exchanges, %q", len(run.Evidence.Exchanges), said)
 	}

@@ -66,7 +66,8 @@ func browserPath() string {
 var startBrowser = sync.OnceValue(func() context.Context {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(browserPath()), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true), chromedp.WSURLReadTimeout(browserTimeout),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true),
+		chromedp.WSURLReadTimeout(browserTimeout),
 	)
 	ctx, _ := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, stopBrowser = chromedp.NewContext(ctx)
@@ -185,7 +186,8 @@ func (b *tab) waitFor(expression string) {
 	if !isReached {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.t.Fatalf("the page never reached %s\nit shows: %s\n%v", expression, eval[string](b, `document.querySelector("#main").innerText.slice(0, 500)`), b.trouble)
+		b.t.Fatalf("the page never reached %s\nit shows: %s\n%v", expression,
+			eval[string](b, `document.querySelector("#main").innerText.slice(0, 500)`), b.trouble)
 	}
 }
 
@@ -227,7 +229,8 @@ const trimmed = "docs/examples/trimmed-signature.har"
 func TestBrowserOpensFromDisk(t *testing.T) {
 	b := openTab(t, savePage(t, pageOf(t, inspector.Options{}, readRecordings(t))), 1280, 800)
 	for hash, want := range map[string]string{
-		"#/": "1 cause, the worst first", "#/matrix": "SIG-001", "#/findings": "SIG-001/signature-bytes", "#/cases": "cut-stream.yaml",
+		"#/": "1 cause, the worst first", "#/matrix": "SIG-001", "#/findings": "SIG-001/signature-bytes",
+		"#/cases":               "cut-stream.yaml",
 		"#/requirement/SIG-001": "github.com/anthropics", "#/nowhere": "leads to nothing",
 		"#/case/" + url.PathEscape("cassettes/anthropic/resume/resume-tool-loop.yaml"): "Round trips",
 	} {
@@ -246,7 +249,8 @@ func TestBrowserShowsTheDifferentByte(t *testing.T) {
 	if got := eval[string](b, `document.querySelector(".pair .bytes mark").textContent`); got != "h" {
 		t.Errorf("the marked byte is %q, not the first one that was cut off", got)
 	}
-	if got := b.text(); !strings.Contains(got, "first different byte at 420") || !strings.Contains(got, "ends at byte 420") {
+	if got := b.text(); !strings.Contains(got, "first different byte at 420") ||
+		!strings.Contains(got, "ends at byte 420") {
 		t.Errorf("the page does not say where the values differ:\n%s", got)
 	}
 	if got := eval[string](b, `document.querySelector(".chain a[href^='https:']").rel`); got != "noreferrer noopener" {
@@ -275,13 +279,16 @@ func manyFindings(t *testing.T, n int) inspector.Page {
 		var results []report.Result
 		for i := range n / 50 {
 			rule := rules[i%len(rules)]
-			finding := report.Finding{Requirement: rule.Requirement.ID, Verdict: report.Fail, Check: rule.Check.ID, Message: fmt.Sprintf("finding %d of case %d", i, k)}
+			finding := report.Finding{Requirement: rule.Requirement.ID, Verdict: report.Fail, Check: rule.Check.ID,
+				Message: fmt.Sprintf("finding %d of case %d", i, k)}
 			if i%3 == 0 {
 				finding.Verdict = report.Warn
 			}
-			results = append(results, report.Result{Requirement: rule.Requirement.ID, Check: rule.Check.ID, Verdict: finding.Verdict, Findings: []report.Finding{finding}})
+			results = append(results, report.Result{Requirement: rule.Requirement.ID, Check: rule.Check.ID,
+				Verdict: finding.Verdict, Findings: []report.Finding{finding}})
 		}
-		builder.Add(inspector.Observation{Name: fmt.Sprintf("case-%02d/%s", k, []string{"anthropic", "openai", "gemini"}[k%3]), Provider: []string{"anthropic", "openai", "gemini"}[k%3], Results: results})
+		builder.Add(inspector.Observation{Name: fmt.Sprintf("case-%02d/%s", k, []string{"anthropic", "openai",
+			"gemini"}[k%3]), Provider: []string{"anthropic", "openai", "gemini"}[k%3], Results: results})
 	}
 	return builder.Page(inspector.Head{Kind: "run", Subject: report.Subject{Name: "a very wrong agent"}})
 }
@@ -320,7 +327,8 @@ func TestBrowserFilters(t *testing.T) {
 	if got := shown(); got != "100 of 300 findings" {
 		t.Errorf("warnings only: %q", got)
 	}
-	eval[bool](b, `(() => { const s = document.querySelector("select[name=provider]"); s.value = "gemini"; return s.dispatchEvent(new Event("change")); })()`)
+	eval[bool](b,
+		`(() => { const s = document.querySelector("select[name=provider]"); s.value = "gemini"; return s.dispatchEvent(new Event("change")); })()`)
 	b.waitForView("#/findings?verdict=warn&provider=gemini")
 	if got := shown(); got != "32 of 300 findings" {
 		t.Errorf("of gemini: %q", got)
@@ -351,7 +359,8 @@ func TestBrowserShowsAllFindings(t *testing.T) {
 		t.Errorf("without a filter: %q", got)
 	}
 	b.visit("#/")
-	eval[bool](b, `([...document.querySelectorAll("main a")].find((a) => a.textContent.startsWith("All 100 findings")).click(), true)`)
+	eval[bool](b,
+		`([...document.querySelectorAll("main a")].find((a) => a.textContent.startsWith("All 100 findings")).click(), true)`)
 	b.waitFor(`document.querySelector(".filters .end")`)
 	if got := shown(); got != "100 findings" {
 		t.Errorf("all findings: %q", got)
@@ -366,14 +375,18 @@ func TestBrowserFiltersByWayIn(t *testing.T) {
 		if strings.HasSuffix(name, "@base-url") {
 			ingress = "base-url"
 		}
-		builder.Add(inspector.Observation{Name: name, Provider: "openai", Ingress: ingress, Results: []report.Result{{Requirement: "ORD-001", Check: "ORD-001/answered", Verdict: report.Pass, Observed: 1}}})
+		builder.Add(inspector.Observation{Name: name, Provider: "openai", Ingress: ingress,
+			Results: []report.Result{{Requirement: "ORD-001", Check: "ORD-001/answered", Verdict: report.Pass,
+				Observed: 1}}})
 	}
-	b := openTab(t, savePage(t, builder.Page(inspector.Head{Kind: "run"}))+"#/matrix?area=ORD&provider=openai&ingress=base-url", 1280, 800)
+	b := openTab(t, savePage(t, builder.Page(inspector.Head{Kind: "run"}))+
+		"#/matrix?area=ORD&provider=openai&ingress=base-url", 1280, 800)
 	shown := func() string { return eval[string](b, `document.querySelector(".filters .end").textContent`) }
 	if got := shown(); got != "1 requirement × 1 case" {
 		t.Errorf("by base URL: %q", got)
 	}
-	eval[bool](b, `(() => { const s = document.querySelector("select[name=ingress]"); s.value = "mitm"; return s.dispatchEvent(new Event("change")); })()`)
+	eval[bool](b,
+		`(() => { const s = document.querySelector("select[name=ingress]"); s.value = "mitm"; return s.dispatchEvent(new Event("change")); })()`)
 	b.waitForView("#/matrix?area=ORD&provider=openai&ingress=mitm")
 	if got := shown(); got != "1 requirement × 2 cases" {
 		t.Errorf("through the proxy: %q", got)
@@ -416,14 +429,16 @@ func TestBrowserIsWalkedByKeyboard(t *testing.T) {
 func TestBrowserShowsTheCauseFirst(t *testing.T) {
 	b := openTab(t, savePage(t, pageOf(t, inspector.Options{}, readRecordings(t))), 390, 844)
 	first := eval[string](b, `document.querySelector("main .cause").innerText`)
-	for _, want := range []string{"fail", "Signature differs from byte 420 on", "^ byte 420", "opaque bytes", trimmed, "exchange 1, byte 768", "SIG-001"} {
+	for _, want := range []string{"fail", "Signature differs from byte 420 on", "^ byte 420", "opaque bytes", trimmed,
+		"exchange 1, byte 768", "SIG-001"} {
 		if _, after, isThere := strings.Cut(first, want); isThere {
 			first = after
 		} else {
 			t.Errorf("%q does not stand in its place: %s", want, first)
 		}
 	}
-	for _, hash := range []string{"#/", "#/matrix", "#/matrix?verdict=all", "#/findings", "#/cases", "#/requirement/SIG-001",
+	for _, hash := range []string{"#/", "#/matrix", "#/matrix?verdict=all", "#/findings", "#/cases",
+		"#/requirement/SIG-001",
 		"#/finding/" + url.PathEscape(trimmed) + "/" + url.PathEscape("SIG-001/signature-bytes") + "/0",
 		"#/case/" + url.PathEscape(trimmed), "#/case/" + url.PathEscape(trimmed) + "/exchange/1"} {
 		b.visit(hash)
@@ -447,7 +462,8 @@ func TestBrowserGroupsTheMatrix(t *testing.T) {
 		if i < 60 {
 			verdict = report.Fail
 		}
-		builder.Add(inspector.Observation{Name: fmt.Sprintf("scenario-%d/openai@%d", i/20, i), Results: []report.Result{{Requirement: "ORD-001", Check: "ORD-001/answered", Verdict: verdict}}})
+		builder.Add(inspector.Observation{Name: fmt.Sprintf("scenario-%d/openai@%d", i/20, i),
+			Results: []report.Result{{Requirement: "ORD-001", Check: "ORD-001/answered", Verdict: verdict}}})
 	}
 	b := openTab(t, savePage(t, builder.Page(inspector.Head{Kind: "run"}))+"#/matrix", 1280, 800)
 	shown := func() string { return eval[string](b, `document.querySelector(".filters .end").textContent`) }

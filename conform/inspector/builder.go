@@ -176,12 +176,14 @@ func (b *Builder) Judge(results []report.Result, cases []report.CaseSummary) {
 // It shares memory with the builder.
 func (b *Builder) Page(head Head) Page {
 	head.TookMS = max(head.TookMS, head.Took.Milliseconds())
-	head.Subject.Name, head.Subject.Version = b.redactor.cleanText(head.Subject.Name), b.redactor.cleanText(head.Subject.Version)
+	head.Subject.Name, head.Subject.Version = b.redactor.cleanText(head.Subject.Name),
+		b.redactor.cleanText(head.Subject.Version)
 	head.Unshown = slices.Clone(head.Unshown)
 	for i, text := range head.Unshown {
 		head.Unshown[i] = b.redactor.cleanText(text)
 	}
-	p := Page{Schema: Schema, Head: head, Cases: append([]*Case{}, b.cases...), Packs: slices.Clone(b.packs), Shared: b.options.Share}
+	p := Page{Schema: Schema, Head: head, Cases: append([]*Case{}, b.cases...), Packs: slices.Clone(b.packs),
+		Shared: b.options.Share}
 	slices.SortStableFunc(p.Cases, func(a, b *Case) int { return cmp.Compare(a.Name, b.Name) })
 	p.addCatalogue(head.Summary)
 	return p
@@ -204,7 +206,8 @@ func (b *Builder) addEvidence(c *Case, ev *evidence.Evidence) {
 }
 
 func (b *Builder) newProcess(p evidence.Process) Process {
-	out := Process{Exit: p.ExitCode, Resumed: p.Resumed, Stdout: b.storeOutput(p.Stdout), Stderr: b.storeOutput(p.Stderr)}
+	out := Process{Exit: p.ExitCode, Resumed: p.Resumed, Stdout: b.storeOutput(p.Stdout),
+		Stderr: b.storeOutput(p.Stderr)}
 	for _, arg := range p.Args {
 		out.Args = append(out.Args, b.quoteText(arg))
 	}
@@ -260,8 +263,9 @@ func (d *decoder) newExchange(x *evidence.Exchange) Exchange {
 		Conversation: at.Conversation, Previous: at.Previous, Kind: string(at.Kind),
 		Model: d.shownModel(x.Provider, request.Model), Method: x.Request.Method, URL: d.shownURL(x),
 		RequestHeaders: d.newHeaders(x.Request.Header, d.quoteText), Request: d.storeBytes(x.Request.Body),
-		Status: x.Response.Status, ResponseHeaders: d.newHeaders(x.Response.Header, lengthOf), Response: d.storeBytes(x.Response.Body),
-		End: x.Response.End, Outcome: reply.End.String(), Error: d.quoteText(errorMessage(reply)),
+		Status: x.Response.Status, ResponseHeaders: d.newHeaders(x.Response.Header, lengthOf),
+		Response: d.storeBytes(x.Response.Body),
+		End:      x.Response.End, Outcome: reply.End.String(), Error: d.quoteText(errorMessage(reply)),
 		Provenance: string(x.Provenance), Missed: x.Missed,
 	}
 	out.addTimes(x.Response.Chunks)

@@ -43,7 +43,8 @@ func requirementsOf(named map[string]bool) []Requirement {
 		if err != nil { // a team's, or of a newer catalogue
 			r = specs.Requirement{ID: id, Title: id}
 		}
-		row := Requirement{ID: r.ID, Area: r.Area(), Title: r.Title, Consequence: string(r.Consequence), Text: r.Text, Why: r.Why, Fix: r.Fix}
+		row := Requirement{ID: r.ID, Area: r.Area(), Title: r.Title, Consequence: string(r.Consequence), Text: r.Text,
+			Why: r.Why, Fix: r.Fix}
 		for _, s := range r.Sources {
 			row.Sources = append(row.Sources, newSource(s))
 		}

@@ -121,7 +121,8 @@ func (p Page) Condense() Page {
 		omitted = omitted || len(c.Exchanges) > 0
 	}
 	if omitted {
-		p.Notices = append(slices.Clone(p.Notices), "This copy holds the exchanges of those cases only in which something was found.")
+		p.Notices = append(slices.Clone(p.Notices),
+			"This copy holds the exchanges of those cases only in which something was found.")
 	}
 	return p
 }

@@ -121,9 +121,12 @@ func (b *Builder) shownPath(text string) string {
 func knownMembers() map[string]bool {
 	names := rule.MemberNames()
 	for _, name := range []string{
-		"messages", "content", "system", "tools", "input", "instructions", "contents", "parts", "output", "response", "delta",
-		"candidates", "error", "usage", "message", "content_block", "item", "functionCall", "functionResponse", "thoughtSignature",
-		"signature", "thinking", "text", "encrypted_content", "summary", "id", "call_id", "tool_use_id", "type", "role", "name", "data",
+		"messages", "content", "system", "tools", "input", "instructions", "contents", "parts", "output",
+		"response", "delta",
+		"candidates", "error", "usage", "message", "content_block", "item", "functionCall", "functionResponse",
+		"thoughtSignature",
+		"signature", "thinking", "text", "encrypted_content", "summary", "id", "call_id", "tool_use_id", "type", "role",
+		"name", "data",
 	} {
 		names[name] = true
 	}
@@ -132,7 +135,8 @@ func knownMembers() map[string]bool {
 
 // openHeaders keep their value in a shared page.
 var openHeaders = []string{
-	"Accept", "Accept-Encoding", "Anthropic-Beta", "Anthropic-Version", "Content-Encoding", "Content-Length", "Content-Type",
+	"Accept", "Accept-Encoding", "Anthropic-Beta", "Anthropic-Version", "Content-Encoding", "Content-Length",
+	"Content-Type",
 	"Openai-Beta", "Retry-After", "Transfer-Encoding", "X-Should-Retry", "X-Simulator",
 }
 
@@ -216,7 +220,8 @@ func (b *Builder) newBlocks(ev *evidence.Evidence, trace *check.Trace) (blocks [
 }
 
 func (b *Builder) newBlock(exchange int, it *wire.Item) Block {
-	block := Block{Exchange: exchange, Event: it.Place.Event, Offset: it.Place.Off, What: it.What.String(), Type: it.Type, Name: b.quoteText(it.Name), Fields: []Field{}}
+	block := Block{Exchange: exchange, Event: it.Place.Event, Offset: it.Place.Off, What: it.What.String(),
+		Type: it.Type, Name: b.quoteText(it.Name), Fields: []Field{}}
 	for _, f := range fieldsOf(it) {
 		if f.value != "" {
 			block.Fields = append(block.Fields, Field{f.name, b.storeBytes([]byte(f.value))})

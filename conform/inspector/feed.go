@@ -97,7 +97,8 @@ func (f *Feed) Add(o Observation) {
 	page := Page{Cases: []*Case{c}}
 	page.addCatalogue(nil)
 	f.revision++
-	data, err := encodeDocument(deltaJSON{f.revision, f.head.Summary, c, page.Requirements, page.Rules, f.builder.packs[f.packs:]})
+	data, err := encodeDocument(deltaJSON{f.revision, f.head.Summary, c, page.Requirements, page.Rules,
+		f.builder.packs[f.packs:]})
 	f.packs = len(f.builder.packs)
 	if err != nil {
 		return // a page holds plain data, which can be encoded
@@ -234,7 +235,8 @@ type news struct {
 func (f *Feed) newsAfter(revision int) news {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := news{end: f.end, grown: f.grown, isBehind: revision > f.revision || len(f.deltas) > 0 && f.deltas[0].revision > revision+1}
+	n := news{end: f.end, grown: f.grown, isBehind: revision > f.revision ||
+		len(f.deltas) > 0 && f.deltas[0].revision > revision+1}
 	if i := slices.IndexFunc(f.deltas, func(d delta) bool { return d.revision > revision }); i >= 0 {
 		n.deltas = slices.Clone(f.deltas[i:])
 	}

@@ -26,7 +26,8 @@ func startPages(t *testing.T, feed *inspector.Feed) string {
 }
 
 func newFeed() *inspector.Feed {
-	return inspector.NewFeed(inspector.NewBuilder(inspector.Options{}), inspector.Head{Kind: "run", Subject: report.Subject{Name: "an agent"}})
+	return inspector.NewFeed(inspector.NewBuilder(inspector.Options{}),
+		inspector.Head{Kind: "run", Subject: report.Subject{Name: "an agent"}})
 }
 
 func TestFeedSendsWhatIsAdded(t *testing.T) {
@@ -106,9 +107,11 @@ func TestServerAdmitsOnlyItsOwnPages(t *testing.T) {
 		{"another secret", func(r *http.Request) { r.URL.Path = "/guess/" }, http.StatusNotFound},
 		{"another host name", func(r *http.Request) { r.Host = "rebound.example:" + at.Port() }, http.StatusForbidden},
 		{"another port", func(r *http.Request) { r.Host = "127.0.0.1:1" }, http.StatusForbidden},
-		{"another origin", func(r *http.Request) { r.Header.Set("Origin", "https://example.org") }, http.StatusForbidden},
+		{"another origin", func(r *http.Request) { r.Header.Set("Origin", "https://example.org") },
+			http.StatusForbidden},
 		{"a null origin", func(r *http.Request) { r.Header.Set("Origin", "null") }, http.StatusForbidden},
-		{"a page of another site", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, http.StatusForbidden},
+		{"a page of another site", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+			http.StatusForbidden},
 		{"a write", func(r *http.Request) { r.Method = http.MethodPost }, http.StatusMethodNotAllowed},
 		{"another path", func(r *http.Request) { r.URL.Path += "../etc" }, http.StatusNotFound},
 	} {

@@ -60,7 +60,8 @@ func pageOf(t testing.TB, o inspector.Options, list []evidence.Recording) inspec
 	for _, rec := range list {
 		r := report.JudgeRecording(rules, rec)
 		judged = append(judged, r)
-		b.Add(inspector.Observation{Name: strings.TrimPrefix(rec.Path, "../../"), Provider: r.Provider, Verdict: r.Verdict, Evidence: &rec.Evidence, Results: r.Results(), Skipped: rec.Skipped})
+		b.Add(inspector.Observation{Name: strings.TrimPrefix(rec.Path, "../../"), Provider: r.Provider,
+			Verdict: r.Verdict, Evidence: &rec.Evidence, Results: r.Results(), Skipped: rec.Skipped})
 	}
 	return b.Page(inspector.CheckHead(report.NewChecked(report.Tool{Name: "conform"}, report.Policy{}, judged)))
 }
@@ -78,24 +79,29 @@ func writePage(t testing.TB, p inspector.Page) []byte {
 func newExchange(index int, request, reply string) evidence.Exchange {
 	return evidence.Exchange{
 		Index: index, Provider: evidence.Anthropic, Process: 0,
-		Request:  evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages", Header: http.Header{"Anthropic-Version": {"2023-06-01"}}, Body: []byte(request)},
-		Response: evidence.Response{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(reply), End: "eof"},
+		Request: evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
+			Header: http.Header{"Anthropic-Version": {"2023-06-01"}}, Body: []byte(request)},
+		Response: evidence.Response{Status: 200, Header: http.Header{"Content-Type": {"application/json"}},
+			Body: []byte(reply), End: "eof"},
 	}
 }
 
 func TestPageIsOneSafeFile(t *testing.T) {
 	hostile := "</script><script>alert(1)</script>\u2028 \xff\xfe <!-- "
-	ev := evidence.Evidence{Case: "hostile", Exchanges: []evidence.Exchange{newExchange(0, `{"messages":[],"x":"`+hostile+`"}`, hostile)}}
+	ev := evidence.Evidence{Case: "hostile",
+		Exchanges: []evidence.Exchange{newExchange(0, `{"messages":[],"x":"`+hostile+`"}`, hostile)}}
 	b := inspector.NewBuilder(inspector.Options{})
 	b.Add(inspector.Observation{
 		Name: hostile, Evidence: &ev, Deviations: []string{hostile},
-		Results: []report.Result{{Requirement: "SIG-001", Check: "SIG-001/signature-bytes", Verdict: report.Fail, Findings: []report.Finding{{Verdict: report.Fail, Message: hostile}}}},
+		Results: []report.Result{{Requirement: "SIG-001", Check: "SIG-001/signature-bytes", Verdict: report.Fail,
+			Findings: []report.Finding{{Verdict: report.Fail, Message: hostile}}}},
 	})
 	html := writePage(t, b.Page(inspector.Head{Kind: "run", Subject: report.Subject{Name: hostile}}))
 	if n := bytes.Count(html, []byte("</script>")); n != 2 {
 		t.Errorf("the page holds %d closing script tags, not 2", n)
 	}
-	if bytes.Contains(html, []byte("alert(1)</script>")) || bytes.Contains(html, []byte("\u2028")) || bytes.Contains(html, []byte("\xff")) {
+	if bytes.Contains(html, []byte("alert(1)</script>")) || bytes.Contains(html, []byte("\u2028")) ||
+		bytes.Contains(html, []byte("\xff")) {
 		t.Error("hostile text stands in the page as it is")
 	}
 	if !bytes.Contains(html, []byte("default-src 'none'")) || !bytes.Contains(html, []byte("connect-src 'none'")) {
@@ -141,7 +147,9 @@ func TestCondenseKeepsWhatWasFound(t *testing.T) {
 		for _, r := range c.Results {
 			hasFindings = hasFindings || len(r.Findings) > 0
 		}
-		if want := page.Cases[i]; len(c.Results) != len(want.Results) || hasFindings && len(c.Exchanges) != len(want.Exchanges) || !hasFindings && len(c.Exchanges)+len(c.Blocks)+len(c.Processes) > 0 {
+		if want := page.Cases[i]; len(c.Results) != len(want.Results) ||
+			hasFindings && len(c.Exchanges) != len(want.Exchanges) ||
+			!hasFindings && len(c.Exchanges)+len(c.Blocks)+len(c.Processes) > 0 {
 			t.Errorf("%s (%s): %d results, %d exchanges", c.Name, c.Verdict, len(c.Results), len(c.Exchanges))
 		}
 		kept += len(c.Exchanges)
@@ -158,12 +166,15 @@ func TestReadTakesPlainPages(t *testing.T) {
 	if err := inspector.WriteJSON(&document, page); err != nil {
 		t.Fatal(err)
 	}
-	read, err := inspector.Read([]byte("<!doctype html><script type=\"application/json\" id=\"data\">" + document.String() + "</script>"))
+	read, err := inspector.Read([]byte("<!doctype html><script type=\"application/json\" id=\"data\">" +
+		document.String() + "</script>"))
 	if err != nil || len(read.Cases) != 2 {
 		t.Errorf("%d cases, %v", len(read.Cases), err)
 	}
-	for name, text := range map[string]string{"no base64": "?", "no gzip": "YWJj", "cut": "H4sIAAAAAAAC/6vmUlBQUCpOzkgtSk1VslKoVkrOzyvOz0lVslJQSs7PS8tMVqoFAN=="} {
-		if _, err := inspector.Read([]byte("<!doctype html><script type=\"application/gzip\" id=\"data\">" + text + "</script>")); err == nil || !strings.Contains(err.Error(), "damaged") {
+	for name, text := range map[string]string{"no base64": "?", "no gzip": "YWJj",
+		"cut": "H4sIAAAAAAAC/6vmUlBQUCpOzkgtSk1VslKoVkrOzyvOz0lVslJQSs7PS8tMVqoFAN=="} {
+		if _, err := inspector.Read([]byte("<!doctype html><script type=\"application/gzip\" id=\"data\">" + text +
+			"</script>")); err == nil || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -175,7 +186,8 @@ func TestBodiesAreStoredOnce(t *testing.T) {
 	ev := evidence.Evidence{Case: "long"}
 	bodies := 0
 	for i := range 60 {
-		fmt.Fprintf(&history, `{"role":"user","content":"%064d is the number that is said in round %d of this conversation; it is never said again %x"},`, i*7919, i, i*i*31)
+		fmt.Fprintf(&history,
+			`{"role":"user","content":"%064d is the number that is said in round %d of this conversation; it is never said again %x"},`, i*7919, i, i*i*31)
 		body := `{"messages":[` + strings.Repeat("x", 20000) + strings.TrimSuffix(history.String(), ",") + `]}`
 		bodies += len(body)
 		ev.Exchanges = append(ev.Exchanges, newExchange(i, body, "{}"))
@@ -209,7 +221,8 @@ func TestRoundTripMarksTheFirstDifferentByte(t *testing.T) {
 		{"other spelling", back("EsYBCkYIDBgCKkA=", `{"path": "a.txt" }`), [2]string{"same", "respelled"}, 8},
 		{"cut signature", back("EsYBCkYIDBgC", `{"path":"a.txt"}`), [2]string{"changed", "same"}, 12},
 	} {
-		ev := evidence.Evidence{Case: c.name, Exchanges: []evidence.Exchange{newExchange(0, question, reply), newExchange(1, c.request, `{"content":[],"stop_reason":"end_turn"}`)}}
+		ev := evidence.Evidence{Case: c.name, Exchanges: []evidence.Exchange{newExchange(0, question, reply),
+			newExchange(1, c.request, `{"content":[],"stop_reason":"end_turn"}`)}}
 		b := inspector.NewBuilder(inspector.Options{})
 		blocks := b.Add(inspector.Observation{Name: c.name, Evidence: &ev}).Blocks
 		if len(blocks) != 2 {
@@ -231,14 +244,18 @@ func TestPrefixSaysWhereItBroke(t *testing.T) {
 	request := func(system, messages string) string {
 		return `{"model":"claude-opus-4-5","system":"` + system + `","messages":[` + messages + `]}`
 	}
-	first, answer := `{"role":"user","content":"A question about herons, long enough."}`, `{"role":"assistant","content":"An answer about herons, long enough."}`
+	first, answer := `{"role":"user","content":"A question about herons, long enough."}`,
+		`{"role":"assistant","content":"An answer about herons, long enough."}`
 	reply := `{"content":[{"type":"text","text":"An answer about herons, long enough."}],"stop_reason":"end_turn"}`
 	for _, c := range []struct{ name, second, broke string }{
 		{"grown", request("S", first+","+answer+`,{"role":"user","content":"More."}`), ""},
-		{"a cache mark moved", request("S", `{"role":"user","content":"A question about herons, long enough.","cache_control":{"type":"ephemeral"}},`+answer+`,{"role":"user","content":"More."}`), ""},
+		{"a cache mark moved", request("S",
+			`{"role":"user","content":"A question about herons, long enough.","cache_control":{"type":"ephemeral"}},`+
+				answer+`,{"role":"user","content":"More."}`), ""},
 		{"another system prompt", request("T", first+","+answer+`,{"role":"user","content":"More."}`), "system"},
 	} {
-		ev := evidence.Evidence{Case: c.name, Exchanges: []evidence.Exchange{newExchange(0, request("S", first), reply), newExchange(1, c.second, reply)}}
+		ev := evidence.Evidence{Case: c.name, Exchanges: []evidence.Exchange{newExchange(0, request("S", first), reply),
+			newExchange(1, c.second, reply)}}
 		b := inspector.NewBuilder(inspector.Options{})
 		x := b.Add(inspector.Observation{Name: c.name, Evidence: &ev}).Exchanges[1]
 		if x.Prefix == nil {
@@ -251,8 +268,10 @@ func TestPrefixSaysWhereItBroke(t *testing.T) {
 }
 
 func TestTimesAndUsage(t *testing.T) {
-	x := newExchange(0, question, `{"content":[],"usage":{"input_tokens":10,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,"output_tokens":7}}`)
-	x.Response.Chunks = []evidence.Chunk{{At: 120 * time.Millisecond, Length: 1}, {At: 2620 * time.Millisecond, Length: 1}}
+	x := newExchange(0, question,
+		`{"content":[],"usage":{"input_tokens":10,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,"output_tokens":7}}`)
+	x.Response.Chunks = []evidence.Chunk{{At: 120 * time.Millisecond, Length: 1},
+		{At: 2620 * time.Millisecond, Length: 1}}
 	ev := evidence.Evidence{Exchanges: []evidence.Exchange{x}}
 	got := inspector.NewBuilder(inspector.Options{}).Add(inspector.Observation{Name: "x", Evidence: &ev}).Exchanges[0]
 	if got.FirstByteMS != 120 || len(got.Stalls) != 1 || got.Stalls[0] != (inspector.Stall{AtMS: 120, ForMS: 2500}) {
@@ -289,7 +308,8 @@ func TestSharedPageHoldsNoContent(t *testing.T) {
 	}
 	whole := pageOf(t, inspector.Options{}, list)
 	for i, c := range page.Cases {
-		if w := whole.Cases[i]; c.Verdict != w.Verdict || len(c.Exchanges) != len(w.Exchanges) || len(c.Blocks) != len(w.Blocks) || len(c.Results) != len(w.Results) {
+		if w := whole.Cases[i]; c.Verdict != w.Verdict || len(c.Exchanges) != len(w.Exchanges) ||
+			len(c.Blocks) != len(w.Blocks) || len(c.Results) != len(w.Results) {
 			t.Errorf("%s: the shared page has lost structure", c.Name)
 		}
 	}
@@ -310,7 +330,8 @@ func textsIn(body []byte) (texts []string) {
 func collectTexts(doc any, texts *[]string) {
 	switch v := doc.(type) {
 	case string:
-		isOurs := strings.HasPrefix(v, "claude-") || strings.HasPrefix(v, "gpt-") || strings.HasPrefix(v, "gemini-") || strings.HasPrefix(v, "deepseek-")
+		isOurs := strings.HasPrefix(v, "claude-") || strings.HasPrefix(v, "gpt-") || strings.HasPrefix(v, "gemini-") ||
+			strings.HasPrefix(v, "deepseek-")
 		if len(v) >= 12 && !isOurs && strings.ContainsAny(v, " 0123456789") {
 			*texts = append(*texts, v)
 		}
@@ -336,7 +357,8 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, c := range page.Cases {
 			for _, x := range c.Exchanges {
-				if got := page.Content(x.Request); x.Request != nil && x.Request.Chunks != nil && len(got) != x.Request.Length {
+				if got := page.Content(x.Request); x.Request != nil && x.Request.Chunks != nil &&
+					len(got) != x.Request.Length {
 					t.Errorf("a request has %d bytes, not %d", len(got), x.Request.Length)
 				}
 			}
@@ -350,7 +372,8 @@ func TestSharedNamesStayApart(t *testing.T) {
 	for _, name := range []string{"/a/x.yaml", "/b/x.yaml", "/a/x.yaml"} {
 		builder.Add(inspector.Observation{Name: name})
 	}
-	if page := builder.Page(inspector.Head{Kind: "check"}); len(page.Cases) != 2 || page.Cases[0].Name != "x.yaml" || page.Cases[1].Name != "x.yaml (2)" {
+	if page := builder.Page(inspector.Head{Kind: "check"}); len(page.Cases) != 2 || page.Cases[0].Name != "x.yaml" ||
+		page.Cases[1].Name != "x.yaml (2)" {
 		t.Errorf("%+v", page.Cases)
 	}
 }
@@ -362,18 +385,22 @@ func TestSite(t *testing.T) {
 	page := func(day int, verdict report.Verdict, name string) inspector.Page {
 		b := inspector.NewBuilder(inspector.Options{Share: true})
 		b.Add(inspector.Observation{Name: "loop/" + hostile, Results: []report.Result{
-			{Requirement: "ORD-001", Check: "ORD-001/answered", Verdict: verdict, Findings: []report.Finding{{Check: "ORD-001/answered", Verdict: verdict}}},
+			{Requirement: "ORD-001", Check: "ORD-001/answered", Verdict: verdict,
+				Findings: []report.Finding{{Check: "ORD-001/answered", Verdict: verdict}}},
 			{Requirement: "ORD-002", Check: "ORD-002/" + hostile, Verdict: report.Pass}}})
-		return b.Page(inspector.Head{Kind: "run", Subject: report.Subject{Name: name, Version: hostile}, Started: time.Date(2026, 12, day, 0, 0, 0, 0, time.UTC)})
+		return b.Page(inspector.Head{Kind: "run", Subject: report.Subject{Name: name, Version: hostile},
+			Started: time.Date(2026, 12, day, 0, 0, 0, 0, time.UTC)})
 	}
 	site := &inspector.Site{Schema: inspector.SiteSchema}
-	for _, p := range []inspector.Page{page(1, report.Pass, "good"), page(1, report.Pass, hostile), page(2, report.KnownFail, hostile)} {
+	for _, p := range []inspector.Page{page(1, report.Pass, "good"), page(1, report.Pass, hostile),
+		page(2, report.KnownFail, hostile)} {
 		if _, _, err := site.Put(p, []string{"javascript:alert(1)", "https://example.com/7"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	first := site.Agents[0]
-	if broken, mended := first.Changes(); first.Name != hostile || first.Verdict != report.Fail || len(first.History) != 1 || len(broken) != 1 || len(mended) != 0 {
+	if broken, mended := first.Changes(); first.Name != hostile || first.Verdict != report.Fail ||
+		len(first.History) != 1 || len(broken) != 1 || len(mended) != 0 {
 		t.Errorf("%+v: %v, %v", first, broken, mended)
 	}
 	if err := schemas.Validate(schemas.Site, site.JSON()); err != nil {
@@ -388,11 +415,13 @@ func TestSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for form, text := range map[string]string{"page": b.String(), "badge": string(first.Badge())} {
-		if strings.Contains(text, "<script>alert") || strings.Contains(text, "\x1b") || strings.Contains(text, `"javascript:`) {
+		if strings.Contains(text, "<script>alert") || strings.Contains(text, "\x1b") ||
+			strings.Contains(text, `"javascript:`) {
 			t.Errorf("%s: text of others is markup:\n%s", form, text)
 		}
 	}
-	if !strings.Contains(b.String(), `new since 2026-12-01: ORD-001`) || !strings.Contains(b.String(), "#/finding/loop") {
+	if !strings.Contains(b.String(), `new since 2026-12-01: ORD-001`) ||
+		!strings.Contains(b.String(), "#/finding/loop") {
 		t.Errorf("the page lacks what is new or the way to it:\n%s", b.String())
 	}
 	if _, _, err := site.Put(inspector.NewBuilder(inspector.Options{}).Page(inspector.Head{}), nil); err == nil {
@@ -405,13 +434,16 @@ func TestSiteRows(t *testing.T) {
 	site := &inspector.Site{Schema: inspector.SiteSchema}
 	put := func(s report.Subject, only string) error {
 		b := inspector.NewBuilder(inspector.Options{Share: true})
-		b.Add(inspector.Observation{Name: "hello", Results: []report.Result{{Requirement: "SV-A7", Check: "SV-A7", Verdict: report.Fail}}})
+		b.Add(inspector.Observation{Name: "hello",
+			Results: []report.Result{{Requirement: "SV-A7", Check: "SV-A7", Verdict: report.Fail}}})
 		_, _, err := site.Put(b.Page(inspector.Head{Kind: "run", Subject: s, Only: only}), nil)
 		return err
 	}
 	subjects := []report.Subject{
-		{Name: "one", Kind: "command"}, {Name: "one", Kind: "server", Wire: "anthropic"}, {Name: "one", Kind: "gateway", Wire: "anthropic"},
-		{Name: "one", Kind: "gateway", Wire: "anthropic", UpstreamWire: "gemini"}, {Name: "one", Kind: "gateway", Wire: "gemini", UpstreamWire: "anthropic"},
+		{Name: "one", Kind: "command"}, {Name: "one", Kind: "server", Wire: "anthropic"},
+		{Name: "one", Kind: "gateway", Wire: "anthropic"},
+		{Name: "one", Kind: "gateway", Wire: "anthropic", UpstreamWire: "gemini"},
+		{Name: "one", Kind: "gateway", Wire: "gemini", UpstreamWire: "anthropic"},
 	}
 	for range 2 { // the second time replaces
 		for _, s := range subjects {
@@ -434,13 +466,15 @@ func TestSiteRows(t *testing.T) {
 	if err := again.WriteHTML(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<h2>Agents</h2>", "<h2>Servers</h2>", "Anthropic Messages → Gemini generateContent", "some cases only", `data-area="SV-A"`,
+	for _, want := range []string{"<h2>Agents</h2>", "<h2>Servers</h2>", "Anthropic Messages → Gemini generateContent",
+		"some cases only", `data-area="SV-A"`,
 		"agents/gateway-gemini-anthropic-one.html#/matrix?verdict=all&amp;q=SV-A", "<code>SV-A7</code>"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, b.String())
 		}
 	}
-	if err := put(report.Subject{Name: "gateway-anthropic-one", Kind: "command"}, ""); err == nil || !strings.Contains(err.Error(), "give it another name") {
+	if err := put(report.Subject{Name: "gateway-anthropic-one", Kind: "command"}, ""); err == nil ||
+		!strings.Contains(err.Error(), "give it another name") {
 		t.Errorf("an agent has the files of a gateway: %v", err)
 	}
 	old := strings.ReplaceAll(string(site.JSON()), `"kind": "agent",`, "")

@@ -264,8 +264,10 @@ type Pack struct {
 func RunHead(r *report.Run) Head {
 	summary := r.Summary
 	h := Head{
-		Kind: "run", Tool: r.Tool, Subject: r.Subject, Set: r.Set.Name, Only: r.Selection(), Sources: r.Source, Ingress: r.Ingress,
-		Started: r.Started, Took: time.Duration(r.DurationMS) * time.Millisecond, Policy: r.Policy, Summary: &summary, Calls: r.Calls,
+		Kind: "run", Tool: r.Tool, Subject: r.Subject, Set: r.Set.Name, Only: r.Selection(), Sources: r.Source,
+		Ingress: r.Ingress,
+		Started: r.Started, Took: time.Duration(r.DurationMS) * time.Millisecond, Policy: r.Policy, Summary: &summary,
+		Calls:   r.Calls,
 		Unshown: r.Unshown(),
 	}
 	if r.Guard != "" {

@@ -75,7 +75,8 @@ func requestParts(provider string, q *wire.Request) (parts []requestPart) {
 // addPart adds a part, to the last entry where both are messages of the same state.
 func (p *Prefix) addPart(part requestPart, state string) {
 	length := len(part.node.Raw())
-	if k := len(p.Parts) - 1; k >= 0 && p.Parts[k].State == state && state != partChanged && isMessage(part.name) && isMessage(p.Parts[k].Name) {
+	if k := len(p.Parts) - 1; k >= 0 && p.Parts[k].State == state && state != partChanged && isMessage(part.name) &&
+		isMessage(p.Parts[k].Name) {
 		last := &p.Parts[k]
 		last.Bytes += length
 		last.Name = fmt.Sprintf("%s … %s", firstName(last.Name), part.name)

@@ -101,7 +101,8 @@ func (t *thoroughRedactor) noteSecrets(was, is []byte) {
 // isSecretLike reports whether a replaced text is long and mixed enough for its pieces
 // to stand in no other text by chance.
 func isSecretLike(text []byte) bool {
-	return len(text) >= 2*fragmentLength && strings.ContainsAny(string(text), "0123456789") && !strings.Contains(string(text), " ")
+	return len(text) >= 2*fragmentLength && strings.ContainsAny(string(text), "0123456789") &&
+		!strings.Contains(string(text), " ")
 }
 
 // cleanText returns text without secrets and without pieces of them.

@@ -22,7 +22,8 @@ var update = flag.Bool("update", false, "make the screenshots of the guide again
 var images = map[string]string{
 	"report-overview": "#/",
 	"report-matrix":   "#/matrix",
-	"report-finding":  "#/finding/" + url.PathEscape("thinking-tool-loop/anthropic") + "/" + url.PathEscape("SIG-001/thinking-text") + "/0",
+	"report-finding": "#/finding/" + url.PathEscape("thinking-tool-loop/anthropic") + "/" +
+		url.PathEscape("SIG-001/thinking-text") + "/0",
 	"report-case":     "#/case/" + url.PathEscape("resume-tool-loop/anthropic"),
 	"report-exchange": "#/case/" + url.PathEscape("resume-tool-loop/anthropic") + "/exchange/3",
 }
@@ -44,8 +45,10 @@ func demoPage(t *testing.T) inspector.Page {
 	}
 	builder := inspector.NewBuilder(inspector.Options{})
 	run := report.Run{
-		Tool: report.Tool{Name: "conform", Version: "v0.10.0"}, Subject: report.Subject{Name: "my-agent", Version: "1.4.2", Kind: "command", Control: "L2"},
-		Source: []string{"simulator"}, Ingress: []string{"mitm"}, Started: time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC), DurationMS: 41300,
+		Tool:    report.Tool{Name: "conform", Version: "v0.10.0"},
+		Subject: report.Subject{Name: "my-agent", Version: "1.4.2", Kind: "command", Control: "L2"},
+		Source:  []string{"simulator"}, Ingress: []string{"mitm"},
+		Started: time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC), DurationMS: 41300,
 		Calls: &report.Calls{}, Set: report.Set{Name: "current"},
 	}
 	var results []report.Result
@@ -72,7 +75,8 @@ func demoPage(t *testing.T) inspector.Page {
 		}
 		results = append(results, found...)
 		builder.Add(inspector.Observation{
-			Name: name, Scenario: parts[3], Provider: parts[1], Source: "simulator", Ingress: "mitm", Took: 1400 * time.Millisecond,
+			Name: name, Scenario: parts[3], Provider: parts[1], Source: "simulator", Ingress: "mitm",
+			Took:     1400 * time.Millisecond,
 			Evidence: &rec.Evidence, Results: found,
 		})
 	}
@@ -98,7 +102,8 @@ func TestScreenshots(t *testing.T) {
 		for name, hash := range images {
 			b.visit(hash)
 			b.waitFor(`document.fonts.ready && !document.querySelector("#main").innerText.includes("Unpacking")`)
-			ready := eval[bool](b, `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))`)
+			ready := eval[bool](b,
+				`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))`)
 			if !ready {
 				t.Fatal("the page is not drawn")
 			}

@@ -89,15 +89,18 @@ func (s *Server) serveBelow(w http.ResponseWriter, r *http.Request, path string)
 func (s *Server) serveList(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	style := joinFiles(styleFiles)
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; style-src "+sourceHash(style))
-	fmt.Fprintf(w, "<!doctype html><html lang=en><meta charset=utf-8><title>conform: reports</title><style>%s</style><main><div class=page><h1>Reports</h1><section class=card><table class=plain>", style)
+	w.Header().Set("Content-Security-Policy",
+		"default-src 'none'; frame-ancestors 'none'; style-src "+sourceHash(style))
+	fmt.Fprintf(w,
+		"<!doctype html><html lang=en><meta charset=utf-8><title>conform: reports</title><style>%s</style><main><div class=page><h1>Reports</h1><section class=card><table class=plain>", style)
 	for i, f := range s.feeds {
 		p := f.Page()
 		verdict := "running"
 		if p.Summary != nil {
 			verdict = string(p.Summary.Verdict)
 		}
-		fmt.Fprintf(w, "<tr><td><span class=\"verdict v-%[1]s\">%[1]s</span><td><a href=\"%[2]d/\">%[3]s</a><td class=muted>%[4]s<td class=r>%[5]d cases",
+		fmt.Fprintf(w,
+			"<tr><td><span class=\"verdict v-%[1]s\">%[1]s</span><td><a href=\"%[2]d/\">%[3]s</a><td class=muted>%[4]s<td class=r>%[5]d cases",
 			html.EscapeString(verdict), i, html.EscapeString(f.Name), html.EscapeString(p.windowTitle()), len(p.Cases))
 	}
 	fmt.Fprint(w, "</table></section></div></main>")

@@ -83,7 +83,8 @@ func ReadSite(data []byte) (*Site, error) {
 		if a != nil {
 			a.Kind = cmp.Or(a.Kind, siteTables[0].kind) // sites of the first release have agents only
 		}
-		return a == nil || a.ID != a.makeID() || !slices.ContainsFunc(siteTables, func(t siteTable) bool { return t.kind == a.Kind })
+		return a == nil || a.ID != a.makeID() ||
+			!slices.ContainsFunc(siteTables, func(t siteTable) bool { return t.kind == a.Kind })
 	}
 	if err := json.Unmarshal(data, &s); err != nil || s.Schema != SiteSchema || slices.ContainsFunc(s.Agents, isWrong) {
 		return nil, fmt.Errorf("is not %s; name a folder that conform matrix --site wrote, or an empty one", SiteSchema)
@@ -108,7 +109,8 @@ func (s *Site) Put(p Page, issues []string) (*SiteAgent, Page, error) {
 	} else {
 		before := s.Agents[i]
 		if before.Name != a.Name || before.Kind != a.Kind || before.route() != a.route() {
-			return nil, p, fmt.Errorf("is of the %s %q, whose files would have the names of those of the %s %q; give it another name", a.Kind, a.Name, before.Kind, before.Name)
+			return nil, p,
+				fmt.Errorf("is of the %s %q, whose files would have the names of those of the %s %q; give it another name", a.Kind, a.Name, before.Kind, before.Name)
 		}
 		a.History = before.History
 		if before.Date != a.Date || before.Of != a.Of {
@@ -131,7 +133,8 @@ func (s *Site) Put(p Page, issues []string) (*SiteAgent, Page, error) {
 // newSiteAgent sums up a page: each requirement has the worst verdict that says something. isKnown is
 // set where a baseline knows of a failure.
 func newSiteAgent(p *Page) (a *SiteAgent, isKnown bool) {
-	a = &SiteAgent{Kind: "agent", Name: cmp.Or(p.Subject.Name, "agent"), Version: p.Subject.Version, Only: p.Only, Sources: p.Sources, Ingress: p.Ingress,
+	a = &SiteAgent{Kind: "agent", Name: cmp.Or(p.Subject.Name, "agent"), Version: p.Subject.Version, Only: p.Only,
+		Sources: p.Sources, Ingress: p.Ingress,
 		SiteRun: SiteRun{Of: p.Subject.Version, Broken: map[string]report.Verdict{}},
 		Areas:   map[string]map[report.Verdict][]string{}, Links: map[string]string{}}
 	if p.Subject.Kind == "gateway" || p.Subject.Kind == "server" {
@@ -158,7 +161,9 @@ func newSiteAgent(p *Page) (a *SiteAgent, isKnown bool) {
 			for n, f := range r.Findings {
 				if f.Cause == "" {
 					area := areaOf(id)
-					found[area] = append(found[area], strings.Join([]string{"finding", url.PathEscape(c.Name), url.PathEscape(r.Check), fmt.Sprint(n)}, "/"))
+					found[area] = append(found[area],
+						strings.Join([]string{"finding", url.PathEscape(c.Name), url.PathEscape(r.Check),
+							fmt.Sprint(n)}, "/"))
 				}
 			}
 		}
@@ -211,7 +216,8 @@ func (a *SiteAgent) makeID() string {
 	if a.Kind == "agent" {
 		return siteID(a.Name)
 	}
-	return siteID(strings.Join(strings.Fields(strings.Join([]string{a.Kind, a.Wire, a.UpstreamWire, a.Name}, " ")), " "))
+	return siteID(strings.Join(strings.Fields(strings.Join([]string{a.Kind, a.Wire, a.UpstreamWire, a.Name}, " ")),
+		" "))
 }
 
 // siteID makes the name of a file of a text.
@@ -259,7 +265,8 @@ type siteTable struct{ kind, heading, broken string }
 
 // siteTables are the tables of a site in the order of the page.
 var siteTables = []siteTable{
-	{"agent", "Agents", "What agents break"}, {"gateway", "Gateways", "What gateways break"}, {"server", "Servers", "What servers break"},
+	{"agent", "Agents", "What agents break"}, {"gateway", "Gateways", "What gateways break"},
+	{"server", "Servers", "What servers break"},
 }
 
 // rows are those of a table.
@@ -346,7 +353,8 @@ hashes and lengths stand for content. <a href="site.json">The same as JSON</a>.<
 	}
 	b.WriteString(`<p class="legend">`)
 	for _, v := range signs {
-		fmt.Fprintf(&b, `<span><span class="sign v-%[1]s">%[2]s</span> %[3]s</span>`, v.verdict, v.sign, strings.ReplaceAll(string(v.verdict), "-", " "))
+		fmt.Fprintf(&b, `<span><span class="sign v-%[1]s">%[2]s</span> %[3]s</span>`, v.verdict, v.sign,
+			strings.ReplaceAll(string(v.verdict), "-", " "))
 	}
 	b.WriteString("<span>a number counts requirements</span><span>an empty cell: nothing was seen</span></p>\n")
 	for _, t := range siteTables {
@@ -383,7 +391,8 @@ func (t siteTable) writeBroken(b *strings.Builder, rows []*SiteAgent) {
 		}
 		fmt.Fprintf(b, `<p class="broken"><code>%s</code> %s:`, escapeText(id), escapeText(title))
 		for _, a := range breakers[id] {
-			fmt.Fprintf(b, ` <a href="agents/%s.html#/findings?q=%s" title="%s">%s</a>`, a.ID, escapeText(id), escapeText(a.route()), escapeText(a.Name))
+			fmt.Fprintf(b, ` <a href="agents/%s.html#/findings?q=%s" title="%s">%s</a>`, a.ID, escapeText(id),
+				escapeText(a.route()), escapeText(a.Name))
 		}
 		b.WriteString("</p>\n")
 	}
@@ -396,13 +405,16 @@ func (t siteTable) writeBroken(b *strings.Builder, rows []*SiteAgent) {
 // write writes a table: rows by areas.
 func (t siteTable) write(b *strings.Builder, rows []*SiteAgent) {
 	areas := areasSeen(rows)
-	fmt.Fprintf(b, `<section class="card"><h2>%[1]s</h2><div class="scroll-x" tabindex="0" role="region" aria-label="%[1]s by areas"><table class="plain board"><thead><tr><th scope="col">%[2]s</th><th scope="col">verdict</th>`, t.heading, t.kind)
+	fmt.Fprintf(b,
+		`<section class="card"><h2>%[1]s</h2><div class="scroll-x" tabindex="0" role="region" aria-label="%[1]s by areas"><table class="plain board"><thead><tr><th scope="col">%[2]s</th><th scope="col">verdict</th>`, t.heading, t.kind)
 	for _, area := range areas {
-		fmt.Fprintf(b, `<th scope="col"><span title="%[2]s">%[1]s<small>%[2]s</small></span></th>`, escapeText(area), escapeText(specs.AreaName(area)))
+		fmt.Fprintf(b, `<th scope="col"><span title="%[2]s">%[1]s<small>%[2]s</small></span></th>`, escapeText(area),
+			escapeText(specs.AreaName(area)))
 	}
 	b.WriteString("</tr></thead><tbody>\n")
 	for _, a := range rows {
-		fmt.Fprintf(b, `<tr><th scope="row"><a href="agents/%s.html">%s</a> <span class="muted">%s</span>%s</th><td><a href="agents/%s.html"><img src="badges/%s.svg" alt="%s" height="20"></a></td>`,
+		fmt.Fprintf(b,
+			`<tr><th scope="row"><a href="agents/%s.html">%s</a> <span class="muted">%s</span>%s</th><td><a href="agents/%s.html"><img src="badges/%s.svg" alt="%s" height="20"></a></td>`,
 			a.ID, escapeText(a.Name), escapeText(a.Version), a.remarks(), a.ID, a.ID, escapeText(string(a.Verdict)))
 		for _, area := range areas {
 			fmt.Fprintf(b, `<td data-area="%s">%s</td>`, escapeText(area), a.areaCell(area))
@@ -435,7 +447,8 @@ func (a *SiteAgent) areaCell(area string) string {
 		if v.verdict == report.Pass {
 			target, what = all, fmt.Sprintf("%d requirements", len(ids))
 		}
-		return fmt.Sprintf(`<a class="sign v-%s" href="agents/%s.html#/%s" title="%s %s: %s">%s%d</a>`, v.verdict, a.ID, escapeText(target), escapeText(area), v.verdict, escapeText(what), v.sign, len(ids))
+		return fmt.Sprintf(`<a class="sign v-%s" href="agents/%s.html#/%s" title="%s %s: %s">%s%d</a>`, v.verdict, a.ID,
+			escapeText(target), escapeText(area), v.verdict, escapeText(what), v.sign, len(ids))
 	}
 	return ""
 }
@@ -445,25 +458,33 @@ func (a *SiteAgent) areaCell(area string) string {
 func (s *Site) writeHistory(b *strings.Builder) {
 	b.WriteString("<section class=\"card\"><h2>Runs</h2>\n")
 	for _, a := range s.Agents {
-		fmt.Fprintf(b, `<details><summary><b>%s %s</b> %s, %d cases, %d of %d requirements seen`, escapeText(strings.TrimSpace(a.Name+" "+a.Version)), escapeText(a.route()), escapeText(cmp.Or(a.Date, "no date")), a.Cases, a.Seen, a.Total)
+		fmt.Fprintf(b, `<details><summary><b>%s %s</b> %s, %d cases, %d of %d requirements seen`,
+			escapeText(strings.TrimSpace(a.Name+" "+a.Version)), escapeText(a.route()),
+			escapeText(cmp.Or(a.Date, "no date")), a.Cases, a.Seen, a.Total)
 		if a.Only != "" {
 			fmt.Fprintf(b, "; only: %s", escapeText(a.Only))
 		}
 		broken, mended := a.Changes()
 		if len(broken) > 0 {
-			fmt.Fprintf(b, `; <span class="bad">new since %s: %s</span>`, escapeText(a.History[0].Date), escapeText(strings.Join(broken, ", ")))
+			fmt.Fprintf(b, `; <span class="bad">new since %s: %s</span>`, escapeText(a.History[0].Date),
+				escapeText(strings.Join(broken, ", ")))
 		}
 		if len(mended) > 0 {
-			fmt.Fprintf(b, `; <span class="good">mended since %s: %s</span>`, escapeText(a.History[0].Date), escapeText(strings.Join(mended, ", ")))
+			fmt.Fprintf(b, `; <span class="good">mended since %s: %s</span>`, escapeText(a.History[0].Date),
+				escapeText(strings.Join(mended, ", ")))
 		}
-		fmt.Fprintf(b, "</summary>\n<p class=muted>answered by %s, reached through %s</p>", escapeText(strings.Join(a.Sources, ", ")), escapeText(strings.Join(a.Ingress, ", ")))
+		fmt.Fprintf(b, "</summary>\n<p class=muted>answered by %s, reached through %s</p>",
+			escapeText(strings.Join(a.Sources, ", ")), escapeText(strings.Join(a.Ingress, ", ")))
 		for _, address := range a.Issues {
 			if strings.HasPrefix(address, "https://") || !strings.Contains(address, ":") {
-				fmt.Fprintf(b, `<p>known: <a href="%s" rel="noreferrer">%s</a></p>`, escapeText(address), escapeText(strings.TrimSuffix(path.Base(address), ".md")))
+				fmt.Fprintf(b, `<p>known: <a href="%s" rel="noreferrer">%s</a></p>`, escapeText(address),
+					escapeText(strings.TrimSuffix(path.Base(address), ".md")))
 			}
 		}
 		for _, r := range a.History {
-			fmt.Fprintf(b, "<p>%s %s: %s, broken: %s</p>\n", escapeText(r.Date), escapeText(r.Of), escapeText(string(r.Verdict)), escapeText(cmp.Or(strings.Join(slices.Sorted(maps.Keys(r.Broken)), ", "), "nothing")))
+			fmt.Fprintf(b, "<p>%s %s: %s, broken: %s</p>\n", escapeText(r.Date), escapeText(r.Of),
+				escapeText(string(r.Verdict)),
+				escapeText(cmp.Or(strings.Join(slices.Sorted(maps.Keys(r.Broken)), ", "), "nothing")))
 		}
 		b.WriteString("</details>\n")
 	}
@@ -475,6 +496,7 @@ func (a *SiteAgent) Badge() []byte {
 	colours := map[report.Verdict]string{report.Pass: "#22713f", report.Warn: "#8a5300", report.NotTestable: "#59616c"}
 	right := fmt.Sprintf("%d %s", a.worstCount(), strings.ReplaceAll(string(a.Verdict), "-", " "))
 	width := utf8.RuneCountInString(right)*7 + 14
-	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="20" role="img" aria-label="conform: %[2]s"><title>conform: %[2]s</title><rect width="58" height="20" fill="#40464d"/><rect x="58" width="%[3]d" height="20" fill="%[4]s"/><g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11"><text x="29" y="14">conform</text><text x="%[5]d" y="14">%[2]s</text></g></svg>
+	return fmt.Appendf(nil,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="20" role="img" aria-label="conform: %[2]s"><title>conform: %[2]s</title><rect width="58" height="20" fill="#40464d"/><rect x="58" width="%[3]d" height="20" fill="%[4]s"/><g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11"><text x="29" y="14">conform</text><text x="%[5]d" y="14">%[2]s</text></g></svg>
 `, 58+width, escapeText(right), width, cmp.Or(colours[a.Verdict], "#b3202a"), 58+width/2)
 }

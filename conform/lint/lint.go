@@ -102,7 +102,8 @@ func RequestWithHeader(provider, model string, header http.Header, body []byte) 
 		for _, f := range more {
 			isSame := func(o Finding) bool { return o.Check == f.Check && o.Path == f.Path && o.Message == f.Message }
 			if !slices.ContainsFunc(found, isSame) {
-				f.Verdict, f.Message = decide.Breach(specs.Degraded, decide.AnswerNone, false), f.Message+" (the header "+w.BetaHeader+" decides)"
+				f.Verdict, f.Message = decide.Breach(specs.Degraded, decide.AnswerNone, false),
+					f.Message+" (the header "+w.BetaHeader+" decides)"
 				found = append(found, f)
 			}
 		}
@@ -153,7 +154,8 @@ func judge(w *wires.Wire, model string, header http.Header, body []byte) ([]Find
 		return nil, err
 	}
 	ev := evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{{
-		Provider: w.Name, Process: -1, Request: evidence.Request{Method: http.MethodPost, URL: w.URL(cmp.Or(model, w.Models.Default), false), Header: header, Body: body},
+		Provider: w.Name, Process: -1, Request: evidence.Request{Method: http.MethodPost,
+			URL: w.URL(cmp.Or(model, w.Models.Default), false), Header: header, Body: body},
 	}}}
 	trace := check.Decode(&ev)
 	found := []Finding{}
@@ -163,7 +165,8 @@ func judge(w *wires.Wire, model string, header http.Header, body []byte) ([]Find
 		}
 		for _, f := range r.Check.Run(trace).Findings {
 			if judged := r.NewFinding(f, trace.PlaceOf(int(f.Exchange))); judged.Consequence != specs.None {
-				found = append(found, Finding{Provider: w.Name, Verdict: judged.Verdict, Check: f.Check, Rule: f.Rule, Path: f.Path, Message: f.Message, Fix: f.Fix})
+				found = append(found, Finding{Provider: w.Name, Verdict: judged.Verdict, Check: f.Check, Rule: f.Rule,
+					Path: f.Path, Message: f.Message, Fix: f.Fix})
 			}
 		}
 	}

@@ -25,16 +25,26 @@ const (
 func TestForms(t *testing.T) {
 	for _, c := range []struct{ name, list, path string }{
 		{"MCP", `{"tools":[{"name":"a","inputSchema":SCHEMA}]}`, "tools[0].inputSchema.properties"},
-		{"JSON-RPC", `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":SCHEMA}]}}`, "result.tools[0].inputSchema.properties"},
-		{"a list", `[{"name":"z","inputSchema":{"type":"object"}},{"name":"a","inputSchema":SCHEMA}]`, "[1].inputSchema.properties"},
+		{"JSON-RPC", `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":SCHEMA}]}}`,
+			"result.tools[0].inputSchema.properties"},
+		{"a list", `[{"name":"z","inputSchema":{"type":"object"}},{"name":"a","inputSchema":SCHEMA}]`,
+			"[1].inputSchema.properties"},
 		{"one tool", `{"name":"a","inputSchema":SCHEMA}`, ".inputSchema.properties"},
-		{"Anthropic", `{"model":"m","messages":[],"tools":[{"type":"web_search_20250305","name":"w"},{"name":"a","input_schema":SCHEMA}]}`, "tools[1].input_schema.properties"},
+		{"Anthropic",
+			`{"model":"m","messages":[],"tools":[{"type":"web_search_20250305","name":"w"},{"name":"a","input_schema":SCHEMA}]}`, "tools[1].input_schema.properties"},
 		{"OpenAI", `[{"type":"function","name":"a","parameters":SCHEMA}]`, "[0].parameters.properties"},
-		{"a namespace", `[{"type":"namespace","name":"n","tools":[{"type":"function","name":"a","parameters":SCHEMA}]}]`, "[0].tools[0].parameters.properties"},
-		{"Chat Completions", `[{"type":"function","function":{"name":"a","parameters":SCHEMA}}]`, "[0].function.parameters.properties"},
-		{"among OpenAI's input", `{"input":[{"role":"user","content":"hi"},{"type":"additional_tools","tools":[{"type":"namespace","name":"n","tools":[{"type":"function","name":"a","parameters":SCHEMA}]}]}]}`, "input[1].tools[0].tools[0].parameters.properties"},
-		{"Gemini", `{"tools":[{"googleSearch":{}},{"functionDeclarations":[{"name":"a","parametersJsonSchema":SCHEMA}]}]}`, "tools[1].functionDeclarations[0].parametersJsonSchema.properties"},
-		{"Gemini's parameters", `{"functionDeclarations":[{"name":"z"},{"name":"a","parameters":SCHEMA}]}`, ".functionDeclarations[1].parameters.properties"},
+		{"a namespace",
+			`[{"type":"namespace","name":"n","tools":[{"type":"function","name":"a","parameters":SCHEMA}]}]`,
+			"[0].tools[0].parameters.properties"},
+		{"Chat Completions", `[{"type":"function","function":{"name":"a","parameters":SCHEMA}}]`,
+			"[0].function.parameters.properties"},
+		{"among OpenAI's input",
+			`{"input":[{"role":"user","content":"hi"},{"type":"additional_tools","tools":[{"type":"namespace","name":"n","tools":[{"type":"function","name":"a","parameters":SCHEMA}]}]}]}`, "input[1].tools[0].tools[0].parameters.properties"},
+		{"Gemini",
+			`{"tools":[{"googleSearch":{}},{"functionDeclarations":[{"name":"a","parametersJsonSchema":SCHEMA}]}]}`,
+			"tools[1].functionDeclarations[0].parametersJsonSchema.properties"},
+		{"Gemini's parameters", `{"functionDeclarations":[{"name":"z"},{"name":"a","parameters":SCHEMA}]}`,
+			".functionDeclarations[1].parameters.properties"},
 	} {
 		found, err := lint.Tools([]byte(strings.Replace(c.list, "SCHEMA", brokenSchema, 1)), "anthropic")
 		if err != nil || found.Verdict() != report.Fail || !hasFinding(found, "TSC-002/argument-names", "a", c.path) {
@@ -128,25 +138,35 @@ func TestNothingToJudge(t *testing.T) {
 			t.Errorf("%s: %v", list, err)
 		}
 	}
-	if _, err := lint.Tools([]byte(`[{"name":"a","inputSchema":{}}]`), "mistral"); err == nil || !strings.Contains(err.Error(), `provider "mistral" is unknown`) {
+	if _, err := lint.Tools([]byte(`[{"name":"a","inputSchema":{}}]`), "mistral"); err == nil ||
+		!strings.Contains(err.Error(), `provider "mistral" is unknown`) {
 		t.Error(err)
 	}
 }
 
 func TestRequest(t *testing.T) {
 	for _, c := range []struct{ provider, model, body, want string }{
-		{"", "", `{"model":"claude-opus-4-7","max_tokens":9,"top_k":5,"messages":[{"role":"user","content":"hi"}]}`, "anthropic PAR-002/model top_k"},
+		{"", "", `{"model":"claude-opus-4-7","max_tokens":9,"top_k":5,"messages":[{"role":"user","content":"hi"}]}`,
+			"anthropic PAR-002/model top_k"},
 		{"", "", `{"model":"claude-opus-4-7","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`, ""},
 		{"", "", `{"model":"gpt-5.2","max_tokens":9,"input":"hi"}`, "openai PAR-006/known max_tokens"},
-		{"", "", `{"model":"gpt-5.2","input":[{"type":"function_call_output","call_id":"c","output":"x"}]}`, "openai ORD-003/no-orphan input[0]"},
-		{"", "", `{"model":"gpt-5.2","previous_response_id":"resp_1","input":[{"type":"function_call_output","call_id":"c","output":"x"}]}`, ""},
-		{"", "gemini-2.5-flash", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW"}}}`, "gemini PAR-013/level generationConfig.thinkingConfig.thinkingLevel"},
-		{"", "", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW"}}}`, ""},
-		{"", "", `{"model":"claude-opus-5-5","max_tokens":9,"top_k":5,"messages":[{"role":"user","content":"hi"},{"role":"system","content":"Be brief."}]}`, "anthropic PAR-002/model top_k"},
-		{"", "", `{"model":"gpt-5.2","input":[{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"a.b","parameters":{"type":"object","properties":{"a":{"type":"array"}}}}]}]}`, "openai PAR-008/names input[0].tools[0]"},
-		{"", "", `{"model":"gpt-5.2","input":[{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"a","parameters":{"type":"object","properties":{"a":{"type":"array"}}}}]}]}`, "openai PAR-008/schema input[0].tools[0].parameters.properties.a.items"},
+		{"", "", `{"model":"gpt-5.2","input":[{"type":"function_call_output","call_id":"c","output":"x"}]}`,
+			"openai ORD-003/no-orphan input[0]"},
+		{"", "",
+			`{"model":"gpt-5.2","previous_response_id":"resp_1","input":[{"type":"function_call_output","call_id":"c","output":"x"}]}`, ""},
+		{"", "gemini-2.5-flash",
+			`{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW"}}}`, "gemini PAR-013/level generationConfig.thinkingConfig.thinkingLevel"},
+		{"", "",
+			`{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW"}}}`, ""},
+		{"", "",
+			`{"model":"claude-opus-5-5","max_tokens":9,"top_k":5,"messages":[{"role":"user","content":"hi"},{"role":"system","content":"Be brief."}]}`, "anthropic PAR-002/model top_k"},
+		{"", "",
+			`{"model":"gpt-5.2","input":[{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"a.b","parameters":{"type":"object","properties":{"a":{"type":"array"}}}}]}]}`, "openai PAR-008/names input[0].tools[0]"},
+		{"", "",
+			`{"model":"gpt-5.2","input":[{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"a","parameters":{"type":"object","properties":{"a":{"type":"array"}}}}]}]}`, "openai PAR-008/schema input[0].tools[0].parameters.properties.a.items"},
 		{"anthropic", "", `{"model":"claude-opus-4-6","max_tokens":9}`, "anthropic PAR-006/required messages"},
-		{"anthropic", "", `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"a","input":{}}]},{"role":"user","content":"and?"}],"tools":[{"name":"a","input_schema":{"type":"object"}}]}`, "anthropic ORD-001/answered messages[1].content[0]"},
+		{"anthropic", "",
+			`{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"a","input":{}}]},{"role":"user","content":"and?"}],"tools":[{"name":"a","input_schema":{"type":"object"}}]}`, "anthropic ORD-001/answered messages[1].content[0]"},
 	} {
 		found, err := lint.Request(c.provider, c.model, []byte(c.body))
 		if err != nil {
@@ -161,8 +181,10 @@ func TestRequest(t *testing.T) {
 			t.Errorf("%s\ngot  %s\nwant %s", c.body, got, c.want)
 		}
 	}
-	misspelt, err := lint.Request("", "", []byte(`{"model":"claude-opus-4-6","max_tokens":9,"temprature":1,"messages":[{"role":"user","content":"hi"}]}`))
-	if err != nil || len(misspelt.Findings) != 1 || !strings.Contains(misspelt.Findings[0].Message, "(did you mean temperature?)") {
+	misspelt, err := lint.Request("", "",
+		[]byte(`{"model":"claude-opus-4-6","max_tokens":9,"temprature":1,"messages":[{"role":"user","content":"hi"}]}`))
+	if err != nil || len(misspelt.Findings) != 1 ||
+		!strings.Contains(misspelt.Findings[0].Message, "(did you mean temperature?)") {
 		t.Errorf("misspelt: %+v, %v", misspelt, err)
 	}
 	for body, want := range map[string]string{
@@ -204,12 +226,18 @@ func leadsSomewhere(doc any, path string) bool {
 func TestEmptyContent(t *testing.T) {
 	const hi = `{"role":"user","content":"hi"}`
 	for body, want := range map[string]string{
-		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"message","role":"assistant","content":[]},` + hi + `]}`:                       "PAR-006/required warn",
-		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"message","role":"assistant"},` + hi + `]}`:                                    "PAR-006/required fail",
-		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"message","role":"assistant","content":""},` + hi + `]}`:                       "",
-		`{"model":"claude-opus-4-6","max_tokens":9,"messages":[` + hi + `,{"role":"assistant","content":[]},` + hi + `]}`:              "ORD-014/nothing-empty fail PAR-006/required fail",
-		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"function_call_output","call_id":"c","output":[]},` + hi + `]}`:                "ORD-003/no-orphan fail PAR-006/required warn",
-		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},` + hi + `]}`: "",
+		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"message","role":"assistant","content":[]},` + hi +
+			`]}`: "PAR-006/required warn",
+		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"message","role":"assistant"},` + hi +
+			`]}`: "PAR-006/required fail",
+		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"message","role":"assistant","content":""},` + hi +
+			`]}`: "",
+		`{"model":"claude-opus-4-6","max_tokens":9,"messages":[` + hi + `,{"role":"assistant","content":[]},` + hi +
+			`]}`: "ORD-014/nothing-empty fail PAR-006/required fail",
+		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"function_call_output","call_id":"c","output":[]},` + hi +
+			`]}`: "ORD-003/no-orphan fail PAR-006/required warn",
+		`{"model":"gpt-5.2","input":[` + hi +
+			`,{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},` + hi + `]}`: "",
 	} {
 		found, err := lint.Request("", "", []byte(body))
 		if err != nil {
@@ -239,7 +267,8 @@ func FuzzTools(f *testing.F) {
 		var doc any
 		plain := !strings.ContainsAny(string(list), `.\`) && json.Unmarshal(list, &doc) == nil
 		for _, f := range found.Findings {
-			if plain && f.Tool != "" && !strings.Contains(f.Path, "parametersJsonSchema") && !leadsSomewhere(doc, f.Path) {
+			if plain && f.Tool != "" && !strings.Contains(f.Path, "parametersJsonSchema") &&
+				!leadsSomewhere(doc, f.Path) {
 				t.Errorf("%s: %s leads nowhere in %s", f.Check, f.Path, list)
 			}
 		}

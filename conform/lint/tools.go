@@ -98,7 +98,8 @@ func noteOnSchemas(w *wires.Wire, tools []tool, known []Finding) ([]string, erro
 	if more := len(names) - 5; more > 0 {
 		shown += fmt.Sprintf(" and %d more", more)
 	}
-	return []string{fmt.Sprintf("%s takes these as %s only, not as %s: %s", w.Name, w.Tools.Schema, w.Tools.OtherSchema, shown)}, nil
+	return []string{fmt.Sprintf("%s takes these as %s only, not as %s: %s", w.Name, w.Tools.Schema, w.Tools.OtherSchema,
+		shown)}, nil
 }
 
 var errNoList = errors.New("holds no list of tools; give the answer to tools/list, a list of tools or a request")
@@ -188,11 +189,13 @@ func readTool(n *tree.Node, path string) (tools []tool, note string, err error) 
 			tools = append(tools, more...)
 		}
 	case kind != "" || isProviderTool(n):
-		return nil, fmt.Sprintf("%s is not judged: %s is run by its provider, or has no schema", orList(path), strconv.Quote(cmp.Or(kind, n.Names()[0]))), nil
+		return nil, fmt.Sprintf("%s is not judged: %s is run by its provider, or has no schema", orList(path),
+			strconv.Quote(cmp.Or(kind, n.Names()[0]))), nil
 	case n.Get("name") != nil:
 		tools = append(tools, named("inputSchema"))
 	default:
-		return nil, "", fmt.Errorf("%s: is not a tool; it has neither name, inputSchema, input_schema, parameters nor functionDeclarations", orList(path))
+		return nil, "",
+			fmt.Errorf("%s: is not a tool; it has neither name, inputSchema, input_schema, parameters nor functionDeclarations", orList(path))
 	}
 	return tools, "", nil
 }

@@ -74,7 +74,8 @@ func pageSteps() map[string]step {
 			if n <= 1 {
 				return false
 			}
-			list.SetItems(slices.Insert(slices.Clone(list.Items()), n, copyTree(tree.NewArray(list.Items()[:n]...)).Items()...))
+			list.SetItems(slices.Insert(slices.Clone(list.Items()), n,
+				copyTree(tree.NewArray(list.Items()[:n]...)).Items()...))
 			return true
 		},
 		"name-stored-reply": func(c *cursor) bool {
@@ -187,7 +188,8 @@ func snakeNames(n *tree.Node) bool {
 			name = n.Names()[i]
 		}
 		if slices.Contains(protoNames, name) {
-			n.Names()[i], done = snakeName.ReplaceAllStringFunc(name, func(s string) string { return "_" + strings.ToLower(s) }), true
+			n.Names()[i], done = snakeName.ReplaceAllStringFunc(name,
+				func(s string) string { return "_" + strings.ToLower(s) }), true
 		}
 		if !slices.Contains(foreignNames, name) {
 			done = snakeNames(v) || done

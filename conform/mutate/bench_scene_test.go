@@ -44,7 +44,8 @@ func newScene(ev *evidence.Evidence) *scene {
 	}
 	s := &scene{ev: *ev, provider: providers[0]}
 	host := map[string]string{
-		evidence.Anthropic: "api.anthropic.com", evidence.OpenAI: "api.openai.com", evidence.Gemini: "generativelanguage.googleapis.com",
+		evidence.Anthropic: "api.anthropic.com", evidence.OpenAI: "api.openai.com",
+		evidence.Gemini: "generativelanguage.googleapis.com",
 	}[s.provider]
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
@@ -57,7 +58,8 @@ func newScene(ev *evidence.Evidence) *scene {
 			return nil
 		}
 		p := openCall(&s.ev, i)
-		s.pages, s.replies, s.links = append(s.pages, p), append(s.replies, issuedBy(x)), append(s.links, make([]link, len(p.items)))
+		s.pages, s.replies, s.links = append(s.pages, p), append(s.replies, issuedBy(x)),
+			append(s.links, make([]link, len(p.items)))
 		if !p.doc.Is(tree.Object) || !p.isGeneration() || x.Request.Method != http.MethodPost {
 			p.items = nil
 			continue
@@ -94,7 +96,8 @@ func issuedBy(x *evidence.Exchange) (list []issued) {
 		return nil // of another endpoint
 	}
 	for _, it := range r.Items {
-		was := issued{kind: kindOfWire(&it), id: it.ID, itemID: it.ItemID, name: it.Name, text: it.Text, token: it.Token, arguments: it.Args}
+		was := issued{kind: kindOfWire(&it), id: it.ID, itemID: it.ItemID, name: it.Name, text: it.Text,
+			token: it.Token, arguments: it.Args}
 		if token := it.Node.Get("encrypted_content"); it.Node.Text("type") == "compaction" && token != nil {
 			was.kind, was.token = "hidden", token.Text()
 		}
@@ -140,7 +143,8 @@ func isIssued(it *item, was issued) bool {
 
 // isSameItem reports whether b is a again in another request.
 func isSameItem(a, b *item) bool {
-	return a.kind == b.kind && a.role == b.role && a.turn == b.turn && a.inTurn == b.inTurn && a.node.Raw() == b.node.Raw()
+	return a.kind == b.kind && a.role == b.role && a.turn == b.turn && a.inTurn == b.inTurn &&
+		a.node.Raw() == b.node.Raw()
 }
 
 func (p *page) hasItem(it *item) bool {
@@ -159,7 +163,8 @@ func (s *scene) continuesReply(k int) bool {
 			continue
 		}
 		prefix := []string{"system", "tools", "instructions", "systemInstruction", "system_instruction"}
-		return !slices.ContainsFunc(prefix, func(name string) bool { return first.doc.Get(name).Raw() != now.doc.Get(name).Raw() })
+		return !slices.ContainsFunc(prefix,
+			func(name string) bool { return first.doc.Get(name).Raw() != now.doc.Get(name).Raw() })
 	}
 	return false
 }
@@ -290,7 +295,8 @@ func firstChange(before, after []evidence.Exchange) (at int, path string) {
 			}
 			return i, path
 		}
-		isReply := a.Response.Status == b.Response.Status && a.Response.End == b.Response.End && bytes.Equal(a.Response.Body, b.Response.Body)
+		isReply := a.Response.Status == b.Response.Status && a.Response.End == b.Response.End &&
+			bytes.Equal(a.Response.Body, b.Response.Body)
 		if !isReply || a.Request.URL != b.Request.URL || a.Process != b.Process ||
 			!isSame(a.Request.Header, b.Request.Header) || !isSame(a.Response.Header, b.Response.Header) {
 			return i, ""
@@ -389,7 +395,8 @@ func (d *draft) onIssuers(fits condition, do step) bool {
 			if fits == nil && from != unlinked {
 				from.item = 0
 			}
-			isNew := fits != nil || isStreamed(d.ev.Exchanges[max(from.exchange, 0)].Response.Body) && !slices.Contains(found, from)
+			isNew := fits != nil || isStreamed(d.ev.Exchanges[max(from.exchange, 0)].Response.Body) &&
+				!slices.Contains(found, from)
 			if from != unlinked && isNew && (fits == nil || fits(d.viewCall(k, i))) {
 				found = append(found, from)
 			}
@@ -419,7 +426,10 @@ func (d *draft) atBorder(when condition, do step) bool {
 	return done
 }
 
-func newDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) } //nolint:gosec // a seeded sample, no secret
+func newDice(seed uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed,
+		11))
+} //nolint:gosec // a seeded sample, no secret
 
 // renewTokens gives a reply, and requests that repeat it, other ids and tokens of the same form.
 func renewTokens(body []byte, reply []issued) []byte {

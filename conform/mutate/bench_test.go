@@ -136,7 +136,8 @@ var readFaults = sync.OnceValue(func() (list groupedFaults) {
 	list = append(list, legal...)
 	for _, provider := range benchProviders {
 		for _, r := range readAnswers().Refusals[provider] {
-			f := &fault{Name: "refused-" + r.Rule, Rule: strings.TrimRight(r.Rule, "b"), On: provider, At: "last", group: "refusals"}
+			f := &fault{Name: "refused-" + r.Rule, Rule: strings.TrimRight(r.Rule, "b"), On: provider, At: "last",
+				group: "refusals"}
 			f.Do = stepLines{"": {"refuse " + r.Rule}}
 			list = append(list, f)
 		}
@@ -182,7 +183,8 @@ func (f *fault) compileSteps() {
 		errs = append(errs, err)
 		return c
 	}
-	f.always, f.some, f.when, f.fit, f.steps = parse(f.For), parse(f.Some), parse(f.When), parse(f.Item), map[string]step{}
+	f.always, f.some, f.when, f.fit, f.steps = parse(f.For), parse(f.Some), parse(f.When), parse(f.Item),
+		map[string]step{}
 	for provider, lines := range f.Do {
 		for i, line := range lines { // ${TEXT*COUNT} is a text many times
 			lines[i] = repeated.ReplaceAllStringFunc(line, func(hole string) string {
@@ -327,7 +329,8 @@ func (row *benchRow) applyOnce(sub *subject, rules []report.Rule) {
 		}
 		found = append(found, f.Requirement+": "+f.Message)
 	}
-	if row.OfVerdict && base.verdict != result.verdict && result.verdict != report.Pass && result.verdict != report.Warn {
+	if row.OfVerdict && base.verdict != result.verdict && result.verdict != report.Pass &&
+		result.verdict != report.Warn {
 		fails++
 	}
 	switch {
@@ -339,7 +342,8 @@ func (row *benchRow) applyOnce(sub *subject, rules []report.Rule) {
 		row.missed++
 	}
 	if (fails+warns > 0) == row.isLegal() {
-		row.notes = append(row.notes, fmt.Sprintf("%s exchange %d %s: %s", sub.path, at, path, append(found, "missed")[0]))
+		row.notes = append(row.notes, fmt.Sprintf("%s exchange %d %s: %s", sub.path, at, path,
+			append(found, "missed")[0]))
 	}
 }
 
@@ -350,7 +354,8 @@ func newFindings(before, after []report.Finding, at int, path string) (fresh []r
 		if int(f.Exchange) == at && path != "" && strings.HasPrefix(f.Path, path) {
 			return f.Check + f.Message
 		}
-		return string(f.Verdict) + "|" + f.Requirement + "|" + f.Check + "|" + f.Path + "|" + strconv.Itoa(int(f.Exchange))
+		return string(f.Verdict) + "|" + f.Requirement + "|" + f.Check + "|" + f.Path + "|" +
+			strconv.Itoa(int(f.Exchange))
 	}
 	had := map[string]int{}
 	for _, f := range before {
@@ -451,7 +456,8 @@ func TestBench(t *testing.T) {
 	_, _, alarms, all := benchSum(rows, "")
 	_, _, _, parameters := benchSum(rows, "parameters")
 	_, _, _, refusals := benchSum(rows, "refusals")
-	t.Logf("seed %d: all %.2f %%, parameters %.2f %%, refusals %.2f %%, %d alarms", *benchSeed, all, parameters, refusals, alarms)
+	t.Logf("seed %d: all %.2f %%, parameters %.2f %%, refusals %.2f %%, %d alarms", *benchSeed, all, parameters,
+		refusals, alarms)
 	if *ledgerFile != "" {
 		var lines []string
 		for _, row := range rows {
@@ -491,7 +497,8 @@ func readSubjects(tb testing.TB) map[string][]*subject {
 			continue
 		}
 		if s := newScene(&r.Evidence); s != nil && len(r.Evidence.Exchanges) <= maxExchanges {
-			out[s.provider] = append(out[s.provider], &subject{path: strings.TrimPrefix(strings.TrimPrefix(r.Path, dir), "/"), scene: s})
+			out[s.provider] = append(out[s.provider],
+				&subject{path: strings.TrimPrefix(strings.TrimPrefix(r.Path, dir), "/"), scene: s})
 		}
 	}
 	return out
@@ -535,7 +542,8 @@ func (f *fault) changesOne(t *testing.T, subjects []*subject) bool {
 			continue
 		}
 		_, again, _ := f.applyTo(sub.scene, newDice(7))
-		if digestOf(t, before) == digestOf(t, d.ev) || digestOf(t, again.ev) != digestOf(t, d.ev) || digestOf(t, sub.scene.ev) != was {
+		if digestOf(t, before) == digestOf(t, d.ev) || digestOf(t, again.ev) != digestOf(t, d.ev) ||
+			digestOf(t, sub.scene.ev) != was {
 			t.Errorf("%s changes nothing in %s, changes its input or is not the same twice", f.Name, sub.path)
 		}
 		return true

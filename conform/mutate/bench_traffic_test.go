@@ -32,9 +32,11 @@ func (a answer) encodeBody(provider, model string) string {
 	case a.Body != "":
 		return a.Body
 	case provider == evidence.Anthropic:
-		return `{"type":"error","error":{"type":"invalid_request_error","message":` + message + `},"request_id":"req_011CVbenchAAAAAAAAAAAAAA"}`
+		return `{"type":"error","error":{"type":"invalid_request_error","message":` + message +
+			`},"request_id":"req_011CVbenchAAAAAAAAAAAAAA"}`
 	case provider == evidence.OpenAI, provider == chat:
-		return `{"error":{"message":` + message + `,"type":"invalid_request_error","param":` + orNull(a.Param) + `,"code":` + orNull(a.Code) + `}}`
+		return `{"error":{"message":` + message + `,"type":"invalid_request_error","param":` + orNull(a.Param) +
+			`,"code":` + orNull(a.Code) + `}}`
 	}
 	return fmt.Sprintf(`{"error":{"code":400,"message":%s,"status":"INVALID_ARGUMENT"}}`, message)
 }
@@ -51,7 +53,8 @@ func isStreamed(body []byte) bool {
 // wantsStream reports whether a request asks for events that the bench can write.
 func wantsStream(c *cursor) bool {
 	if c.provider == evidence.Gemini {
-		return strings.Contains(c.theExchange().Request.URL, ":streamGenerateContent") && strings.Contains(c.theExchange().Request.URL, "alt=sse")
+		return strings.Contains(c.theExchange().Request.URL, ":streamGenerateContent") &&
+			strings.Contains(c.theExchange().Request.URL, "alt=sse")
 	}
 	return c.doc.Get("stream").True()
 }
@@ -128,7 +131,8 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 			for _, header := range []string{"Date", "Retry-After", "Retry-After-Ms"} {
 				c.theExchange().Response.Header.Del(header)
 			}
-			return setReply(c, max(a.Status, 400), a.encodeBody(c.provider, draftOf(c).pages[min(c.n, len(draftOf(c).pages)-1)].req.Model))
+			return setReply(c, max(a.Status, 400),
+				a.encodeBody(c.provider, draftOf(c).pages[min(c.n, len(draftOf(c).pages)-1)].req.Model))
 		},
 		"reply": func(c *cursor, body string) bool { return setReply(c, 200, body) },
 		// ask makes the request of the page another exchange, which is answered with text: WHERE ID TEXT.
@@ -161,7 +165,8 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 			dropMembers(c.doc, `tools tool_choice toolConfig tool_config previous_response_id conversation cachedContent
 				context_management text output_config mcp_servers container prompt_cache_key metadata
 				functions function_call parallel_tool_calls response_format web_search_options`)
-			dropMembers(c.findSpot("/generationConfig|generation_config").findNode(), `responseSchema responseJsonSchema responseMimeType
+			dropMembers(c.findSpot("/generationConfig|generation_config").findNode(),
+				`responseSchema responseJsonSchema responseMimeType
 				response_schema response_json_schema response_mime_type`)
 			memberOf(c.doc, formOf(c.provider).turns).putNode(tree.NewArray())
 			return c.insertTurn(0, "user", prompt) && benchVerbs()["set-system"](c, string(tree.Quote(system)))
@@ -172,7 +177,8 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 			if len(reply) != 1 || reply[0].kind != "text" || reply[0].token != "" || !isTrimmed(reply[0].text) {
 				return false
 			}
-			if len(c.items) == 0 || c.items[len(c.items)-1].role != "user" || c.doc.Any("conversation", "previous_response_id") != nil ||
+			if len(c.items) == 0 || c.items[len(c.items)-1].role != "user" ||
+				c.doc.Any("conversation", "previous_response_id") != nil ||
 				c.provider == evidence.OpenAI && phaseOrRefusal.Match(c.theExchange().Response.Body) {
 				return false
 			}
@@ -194,7 +200,8 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 				if isEnd || rootSpot(n).followPath("candidates[0].finishReason").findNode() != nil {
 					return false
 				}
-				if delta := n.Get("delta"); n.Get("type").Text() == "response.output_text.delta" || !delta.Is(tree.String) {
+				if delta := n.Get("delta"); n.Get("type").Text() == "response.output_text.delta" ||
+					!delta.Is(tree.String) {
 					text += delta.Text() + delta.Get("text").Text() + rootSpot(n).followPath("candidates[0].content.parts[0].text").findNode().Text()
 				}
 				text += rootSpot(n).followPath("choices[0].delta.content").findNode().Text()
@@ -218,9 +225,11 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 			var said []string
 			turns := tree.NewArray()
 			for _, it := range c.items {
-				if it.kind == "text" && strings.TrimSpace(it.text) != "" && (it.role == "user" || it.role == "assistant") {
+				if it.kind == "text" && strings.TrimSpace(it.text) != "" &&
+					(it.role == "user" || it.role == "assistant") {
 					said = append(said, it.role+": "+it.text)
-					spot{turns, len(turns.Items()), ""}.insertNode(parseLiteral(formOf(c.provider).turnText(it.role, it.text)))
+					spot{turns, len(turns.Items()),
+						""}.insertNode(parseLiteral(formOf(c.provider).turnText(it.role, it.text)))
 				}
 			}
 			const task = "Summarise the conversation in one sentence."
@@ -322,7 +331,8 @@ func trafficSteps() map[string]step {
 			for i := range c.ev.Exchanges {
 				c.ev.Exchanges[i].Process = map[bool]int{true: 1}[i >= c.n]
 			}
-			c.ev.Process = []evidence.Process{{ExitCode: -1}, {ExitCode: -1, Resumed: true}} // a recording does not say how they ended
+			c.ev.Process = []evidence.Process{{ExitCode: -1},
+				{ExitCode: -1, Resumed: true}} // a recording does not say how they ended
 			return true
 		},
 		"reset": func(c *cursor) bool {
@@ -364,10 +374,12 @@ func trafficSteps() map[string]step {
 		"truncated-call": func(c *cursor) bool {
 			return changeBody(c, func(body string) string {
 				if c.provider == evidence.Anthropic {
-					return strings.Replace(breakPartialJSON(body, draftOf(c).call), `"stop_reason":"tool_use"`, `"stop_reason":"max_tokens"`, 1)
+					return strings.Replace(breakPartialJSON(body, draftOf(c).call), `"stop_reason":"tool_use"`,
+						`"stop_reason":"max_tokens"`, 1)
 				}
 				if c.provider == chat {
-					return calledTools.ReplaceAllString(breakChatArguments(body, draftOf(c).call), `"finish_reason":"length"`)
+					return calledTools.ReplaceAllString(breakChatArguments(body, draftOf(c).call),
+						`"finish_reason":"length"`)
 				}
 				doc, err := tree.Parse(breakArguments(body, draftOf(c).call))
 				if err != nil {
@@ -406,7 +418,8 @@ func trafficSteps() map[string]step {
 				return false
 			}
 			paused := d.ev.Exchanges[d.accepted[i-1]]
-			return bytes.Contains(paused.Response.Body, []byte(`"pause_turn"`)) && c.writeText("@body", string(paused.Request.Body))
+			return bytes.Contains(paused.Response.Body, []byte(`"pause_turn"`)) &&
+				c.writeText("@body", string(paused.Request.Body))
 		},
 		"compacted": func(c *cursor) bool {
 			kept := tree.NewArray()
@@ -418,24 +431,28 @@ func trafficSteps() map[string]step {
 			return c.findSpot(":turns").putNode(kept)
 		},
 		"to-small-model": func(c *cursor) bool {
-			dropMembers(c.doc, "thinking reasoning reasoning_effort verbosity temperature top_p top_k include generationConfig generation_config model")
+			dropMembers(c.doc,
+				"thinking reasoning reasoning_effort verbosity temperature top_p top_k include generationConfig generation_config model")
 			x := c.theExchange()
 			x.Request.URL = modelInAddress.ReplaceAllString(x.Request.URL, "/models/"+smallModels[c.provider]+":")
-			return c.provider == evidence.Gemini || c.findSpot("/model").putNode(tree.NewString(smallModels[c.provider]))
+			return c.provider == evidence.Gemini ||
+				c.findSpot("/model").putNode(tree.NewString(smallModels[c.provider]))
 		},
 		// as-program makes calls of the model those of a program in a container that waits for
 		// their results.
 		"as-program": func(c *cursor) bool {
 			const program = `{"type":"code_execution_20260120","tool_id":"srvtoolu_01bench"}`
 			const container = `"container":{"id":"container_01benchherons","expires_at":"2026-12-01T00:00:00Z"}`
-			called := strings.NewReplacer(`"caller":{"type":"direct"}`, `"caller":`+program, `"role":"assistant"`, `"role":"assistant",`+container)
+			called := strings.NewReplacer(`"caller":{"type":"direct"}`, `"caller":`+program, `"role":"assistant"`,
+				`"role":"assistant",`+container)
 			body := &c.theExchange().Response.Body
 			if bytes.Contains(*body, []byte(`"caller":{"type":"direct"}`)) {
 				*body = []byte(called.Replace(string(*body)))
 			}
 			for i, it := range c.items {
 				from := draftOf(c).links[c.n][i]
-				if it.kind == "call" && from != unlinked && bytes.Contains(c.ev.Exchanges[from.exchange].Response.Body, []byte(program)) {
+				if it.kind == "call" && from != unlinked &&
+					bytes.Contains(c.ev.Exchanges[from.exchange].Response.Body, []byte(program)) {
 					memberOf(it.node, "caller").putNode(parseLiteral(program))
 					c.findSpot("/container").putNode(tree.NewString("container_01benchherons"))
 				}
@@ -481,7 +498,8 @@ func breakArguments(body string, call issued) string {
 		return ""
 	}
 	whole, cut := string(tree.Quote(call.arguments)), string(tree.Quote(call.arguments[:len(call.arguments)-4]))
-	body = strings.NewReplacer(`"arguments":`+whole, `"arguments":`+cut, `"arguments": `+whole, `"arguments": `+cut).Replace(body)
+	body = strings.NewReplacer(`"arguments":`+whole, `"arguments":`+cut, `"arguments": `+whole,
+		`"arguments": `+cut).Replace(body)
 	if isStreamed([]byte(body)) {
 		isPiece := func(e string) bool { return strings.Contains(e, `function_call_arguments.delta"`) }
 		body = strings.Join(slices.DeleteFunc(splitEvents(body), isPiece), "")

@@ -42,7 +42,10 @@ var benchLanguage = sync.OnceValue(func() language {
 	}
 	for name, enter := range map[string]func(c *cursor, do step) bool{
 		"args": func(c *cursor, do step) bool {
-			return c.editArguments(func(args *tree.Node) bool { return do(&cursor{page: &page{doc: args}, at: -1, host: c.host}) })
+			return c.editArguments(func(args *tree.Node) bool {
+				return do(&cursor{page: &page{doc: args}, at: -1,
+					host: c.host})
+			})
 		},
 		"later": func(c *cursor, do step) bool {
 			next := draftOf(c).openCopy(c.n + 1)
@@ -125,7 +128,8 @@ func benchConditions() map[string]condition {
 			})
 		}),
 		"beside-thinking": ofItem(func(c *cursor, it *item) bool {
-			own := slices.DeleteFunc(slices.Clone(saidAround(c.items, c.at)), func(o *item) bool { return o.turn != it.turn })
+			own := slices.DeleteFunc(slices.Clone(saidAround(c.items, c.at)),
+				func(o *item) bool { return o.turn != it.turn })
 			return countKind(own, "thinking", "hidden") > 1
 		}),
 		"call-in-turn": ofItem(func(c *cursor, it *item) bool {
@@ -146,11 +150,13 @@ func benchConditions() map[string]condition {
 		}),
 		"before-neighbour": ofItem(func(c *cursor, it *item) bool { // the next item stands in the same list
 			next := c.items[min(c.at+1, len(c.items)-1)]
-			return next != it && next.parent == it.parent && next.parent.Is(tree.Array) && next.node.Raw() != it.node.Raw()
+			return next != it && next.parent == it.parent && next.parent.Is(tree.Array) &&
+				next.node.Raw() != it.node.Raw()
 		}),
 		"issued-direct": func(c *cursor) bool {
 			const direct = `"caller":{"type":"direct"}`
-			return isLinked(c) && bytes.Contains(draftOf(c).ev.Exchanges[linkOf(c).exchange].Response.Body, []byte(direct))
+			return isLinked(c) && bytes.Contains(draftOf(c).ev.Exchanges[linkOf(c).exchange].Response.Body,
+				[]byte(direct))
 		},
 		"before-other-answer": ofItem(func(c *cursor, it *item) bool {
 			return c.at+1 < len(c.items) && (c.items[c.at+1].id != it.id || c.items[c.at+1].name != it.name)
@@ -158,7 +164,8 @@ func benchConditions() map[string]condition {
 		"unlike-next": ofItem(func(c *cursor, it *item) bool {
 			next := *c
 			next.at++
-			return it.name == next.theItem().name && next.findSpot(":result").findNode().Raw() != c.findSpot(":result").findNode().Raw()
+			return it.name == next.theItem().name &&
+				next.findSpot(":result").findNode().Raw() != c.findSpot(":result").findNode().Raw()
 		}),
 		"answered":      ofItem(func(c *cursor, it *item) bool { return c.answerOf(it) != nil }),
 		"answered-next": ofItem(func(c *cursor, it *item) bool { o := c.answerOf(it); return o != nil && o.turn == it.turn+1 }),
@@ -173,7 +180,8 @@ func benchConditions() map[string]condition {
 		},
 		"beside-issuer": ofItem(func(c *cursor, it *item) bool {
 			return slices.ContainsFunc(draftOf(c).links[c.n], func(from link) bool {
-				return from != unlinked && draftOf(c).replies[from.exchange][from.item].kind == "call" && it.itemID != "" &&
+				return from != unlinked && draftOf(c).replies[from.exchange][from.item].kind == "call" &&
+					it.itemID != "" &&
 					bytes.Contains(draftOf(c).ev.Exchanges[from.exchange].Response.Body, []byte(it.itemID))
 			})
 		}),
@@ -285,7 +293,8 @@ func itemSteps() map[string]func(c *cursor, it *item) bool {
 				return false
 			}
 			w := words[draftOf(c).dice.IntN(len(words))]
-			return textSpot(it).findNode() != nil && textSpot(it).putNode(tree.NewString(strings.Replace(it.text, w, "otherwise", 1)))
+			return textSpot(it).findNode() != nil &&
+				textSpot(it).putNode(tree.NewString(strings.Replace(it.text, w, "otherwise", 1)))
 		},
 		"merge-next": func(c *cursor, it *item) bool {
 			at := it.currentSpot()
@@ -300,7 +309,10 @@ func itemSteps() map[string]func(c *cursor, it *item) bool {
 		},
 		"remove-turn-thinking": func(c *cursor, it *item) bool {
 			said := saidAround(c.items, c.at)
-			return c.removeAll(func(o *item) bool { return slices.Contains(said, o) && (o.kind == "thinking" || o.kind == "hidden") })
+			return c.removeAll(func(o *item) bool {
+				return slices.Contains(said, o) &&
+					(o.kind == "thinking" || o.kind == "hidden")
+			})
 		},
 		// move-down moves thinking behind what follows, the last call apart.
 		"move-down": func(c *cursor, it *item) bool {
@@ -322,7 +334,8 @@ func itemSteps() map[string]func(c *cursor, it *item) bool {
 				texts = append(texts, part.Get("text").Text())
 			}
 			joined := tree.NewString(strings.Join(texts, "\n"))
-			return len(texts) > 1 && c.findSpot(".summary[0].text").putNode(joined) && sliceList(it.node.Get("summary"), "0", "1")
+			return len(texts) > 1 && c.findSpot(".summary[0].text").putNode(joined) &&
+				sliceList(it.node.Get("summary"), "0", "1")
 		},
 		"swap-tokens": func(c *cursor, it *item) bool {
 			var others []int
@@ -347,7 +360,8 @@ func itemSteps() map[string]func(c *cursor, it *item) bool {
 					}
 				}
 			}
-			return len(tokens) > 0 && c.findSpot(":token").putNode(tree.NewString(tokens[draftOf(c).dice.IntN(len(tokens))]))
+			return len(tokens) > 0 &&
+				c.findSpot(":token").putNode(tree.NewString(tokens[draftOf(c).dice.IntN(len(tokens))]))
 		},
 		"draft-token": func(c *cursor, it *item) bool {
 			from := linkOf(c)
@@ -370,7 +384,8 @@ func itemSteps() map[string]func(c *cursor, it *item) bool {
 			if text := at.findNode().Text(); at.findNode().Is(tree.String) {
 				return len(text) > 3 && at.putNode(tree.NewString(mask(text)))
 			}
-			return editFirstText(at.findNode(), []string{"text", "content", "output", "result", "error", "stdout"}, mask)
+			return editFirstText(at.findNode(),
+				[]string{"text", "content", "output", "result", "error", "stdout"}, mask)
 		},
 	}
 }
@@ -381,7 +396,8 @@ func benchVerbs() map[string]func(c *cursor, rest string) bool {
 		"mark-text": func(c *cursor, mark string) bool {
 			t := []rune(c.theItem().text)
 			i := 1 + draftOf(c).dice.IntN(len(t)-6)
-			return textSpot(c.theItem()).findNode() != nil && textSpot(c.theItem()).putNode(tree.NewString(string(t[:i])+mark+string(t[i+4:])))
+			return textSpot(c.theItem()).findNode() != nil &&
+				textSpot(c.theItem()).putNode(tree.NewString(string(t[:i])+mark+string(t[i+4:])))
 		},
 		// flip changes one character in the middle of a token to another of the same alphabet.
 		"flip": func(c *cursor, path string) bool {
@@ -432,7 +448,9 @@ func benchVerbs() map[string]func(c *cursor, rest string) bool {
 			const schema = `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`
 			n, _ := strconv.Atoi(count)
 			for i := range n {
-				pushTool(c, parseLiteral(fmt.Sprintf(`{"name":"strict_%d","strict":true,"description":"x","input_schema":%s}`, i, schema)))
+				pushTool(c,
+					parseLiteral(fmt.Sprintf(`{"name":"strict_%d","strict":true,"description":"x","input_schema":%s}`,
+						i, schema)))
 			}
 			return true
 		},
@@ -445,13 +463,15 @@ func benchVerbs() map[string]func(c *cursor, rest string) bool {
 		"set-system": func(c *cursor, layout string) bool {
 			text, ok := c.fillHoles(layout)
 			if c.provider == chat && c.systemSpot().findNode() == nil {
-				return ok && c.findSpot(":turns[0]").insertNode(parseLiteral(`{"role":"system","content":`+text.Raw()+`}`))
+				return ok &&
+					c.findSpot(":turns[0]").insertNode(parseLiteral(`{"role":"system","content":`+text.Raw()+`}`))
 			}
 			if c.provider != evidence.Gemini {
 				return ok && c.findSpot(":system").putNode(text)
 			}
 			c.findSpot(":system").removeNode()
-			return ok && memberOf(c.doc, "systemInstruction").putNode(parseLiteral(`{"parts":[{"text":`+text.Raw()+`}]}`))
+			return ok &&
+				memberOf(c.doc, "systemInstruction").putNode(parseLiteral(`{"parts":[{"text":`+text.Raw()+`}]}`))
 		},
 		"rotate": func(c *cursor, path string) bool { // the first member becomes the last
 			n := c.doc
@@ -461,7 +481,8 @@ func benchVerbs() map[string]func(c *cursor, rest string) bool {
 			if len(n.Names()) < 2 {
 				return false
 			}
-			n.SetMembers(append(slices.Clone(n.Names()[1:]), n.Names()[0]), append(slices.Clone(n.Items()[1:]), n.Items()[0]))
+			n.SetMembers(append(slices.Clone(n.Names()[1:]), n.Names()[0]),
+				append(slices.Clone(n.Items()[1:]), n.Items()[0]))
 			return true
 		},
 		"as-model": func(c *cursor, model string) bool {
@@ -492,9 +513,11 @@ func newTool(provider, name string) *tree.Node {
 	const schema = `{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]`
 	layout := map[string]string{
 		evidence.Anthropic: `{"name":NAME,"description":"Made up.","input_schema":` + schema + `}}`,
-		evidence.OpenAI:    `{"type":"function","name":NAME,"description":"Made up.","parameters":` + schema + `,"additionalProperties":false},"strict":false}`,
-		evidence.Gemini:    `{"name":NAME,"description":"Made up.","parameters":` + schema + `}}`,
-		chat:               `{"type":"function","function":{"name":NAME,"description":"Made up.","parameters":` + schema + `}}}`,
+		evidence.OpenAI: `{"type":"function","name":NAME,"description":"Made up.","parameters":` + schema +
+			`,"additionalProperties":false},"strict":false}`,
+		evidence.Gemini: `{"name":NAME,"description":"Made up.","parameters":` + schema + `}}`,
+		chat: `{"type":"function","function":{"name":NAME,"description":"Made up.","parameters":` +
+			schema + `}}}`,
 	}[provider]
 	return parseLiteral(strings.Replace(layout, "NAME", string(tree.Quote(name)), 1))
 }

@@ -121,7 +121,8 @@ func missRequest(ev *evidence.Evidence) bool {
 	}
 	x := &ev.Exchanges[len(ev.Exchanges)-1]
 	x.Missed = true
-	x.Response = jsonResponse(http.StatusBadRequest, `{"type":"error","error":{"type":"invalid_request_error","message":"no answer was recorded"}}`)
+	x.Response = jsonResponse(http.StatusBadRequest,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"no answer was recorded"}}`)
 	return true
 }
 
@@ -159,7 +160,8 @@ func mixConversations(ev *evidence.Evidence) bool {
 	for n := range ev.Exchanges {
 		c := &cursor{page: openPage(ev, n, emittedBefore(emitted, &ev.Exchanges[n])), at: -1}
 		list, own := c.findSpot(":turns").findNode(), conversation[c.theExchange().Index]
-		isRound := slices.ContainsFunc(c.items, func(it *item) bool { return it.turn == 1 && it.kind == "call" && c.wasEmitted(it) })
+		isRound := slices.ContainsFunc(c.items,
+			func(it *item) bool { return it.turn == 1 && it.kind == "call" && c.wasEmitted(it) })
 		if c.isGeneration() && own >= 0 && isRound && len(list.List()) > 2 {
 			for _, other := range slices.Sorted(maps.Keys(heard)) {
 				if turns := heard[other].Items(); other != own {

@@ -12,8 +12,10 @@ func TestIdleMutant(t *testing.T) {
 	good := samples(t)
 	group := byRequirement(rules(t))[0]
 	for want, m := range map[string]Mutant{
-		"finds nothing to distort in any good case": {ID: "idle", Apply: func(ev evidence.Evidence) (evidence.Evidence, bool) { return ev, false }},
-		"mutant idle survives on":                   {ID: "idle", Apply: func(ev evidence.Evidence) (evidence.Evidence, bool) { return cloneEvidence(ev), true }},
+		"finds nothing to distort in any good case": {ID: "idle",
+			Apply: func(ev evidence.Evidence) (evidence.Evidence, bool) { return ev, false }},
+		"mutant idle survives on": {ID: "idle",
+			Apply: func(ev evidence.Evidence) (evidence.Evidence, bool) { return cloneEvidence(ev), true }},
 	} {
 		var table Table
 		table.killMutant(m, good[:2], group, map[string]bool{})

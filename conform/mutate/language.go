@@ -175,7 +175,8 @@ func (c *cursor) findSpot(path string) spot {
 				case n.Is(tree.String):
 					return at
 				case n.Is(tree.Array):
-					i := slices.IndexFunc(n.Items(), func(part *tree.Node) bool { return part.Get("text").Is(tree.String) })
+					i := slices.IndexFunc(n.Items(),
+						func(part *tree.Node) bool { return part.Get("text").Is(tree.String) })
 					at = spot{n, i, ""}.followPath("text")
 				case n.Is(tree.Object):
 					i := slices.IndexFunc(n.Names(), func(name string) bool { return name != "name" })
@@ -233,7 +234,8 @@ func (c *cursor) pickItem(name string) int {
 	case "call":
 		found = c.callOf(it)
 	case "other":
-		found = slices.IndexFunc(c.items, func(o *item) bool { return o.kind == it.kind && (o.id != it.id || o.itemID != it.itemID) })
+		found = slices.IndexFunc(c.items,
+			func(o *item) bool { return o.kind == it.kind && (o.id != it.id || o.itemID != it.itemID) })
 	case "last":
 		found = len(c.items) - 1
 	case "last-call":
@@ -255,7 +257,8 @@ func (p *page) answerOf(call *item) *item {
 		case o.kind == "call" && o.turn == call.turn && o.inTurn < call.inTurn:
 			ordinal++
 		case o.kind != "result" || o.turn <= call.turn:
-		case call.id != "" && o.id == call.id, call.id == "" && o.turn == call.turn+1 && o.name == call.name && o.inTurn >= ordinal:
+		case call.id != "" && o.id == call.id, call.id == "" && o.turn == call.turn+1 && o.name == call.name &&
+			o.inTurn >= ordinal:
 			return o
 		}
 	}
@@ -487,7 +490,8 @@ func (l language) parseStep(line string) (step, error) {
 		return func(c *cursor) bool { return sliceList(c.findSpot(path).findNode(), from, to) }, nil
 	case "turn":
 		role, text, _ := strings.Cut(value, " ")
-		return func(c *cursor) bool { return c.insertTurn(c.turnSpot(c.theItem()).at+int(path[0]-'0'), role, text) }, nil
+		return func(c *cursor) bool { return c.insertTurn(c.turnSpot(c.theItem()).at+int(path[0]-'0'), role, text) },
+			nil
 	case "say":
 		return func(c *cursor) bool {
 			return c.insertTurn(len(c.findSpot(":turns").findNode().List()), path, value)

@@ -40,7 +40,8 @@ func TestLedger(t *testing.T) {
 		observed, checks := 0, 0
 		for _, res := range report.Judge(rules, ev) {
 			for _, f := range res.Findings {
-				lines = append(lines, fmt.Sprintf("%s\tfinding %s exchange %d %s: %s, rule %q", input, f.Check, f.Exchange, f.Path, f.Verdict, f.Rule))
+				lines = append(lines, fmt.Sprintf("%s\tfinding %s exchange %d %s: %s, rule %q", input, f.Check,
+					f.Exchange, f.Path, f.Verdict, f.Rule))
 			}
 			if res.Observed > 0 {
 				observed, checks = observed+res.Observed, checks+1

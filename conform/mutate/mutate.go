@@ -211,11 +211,13 @@ func (c mutation) fitsExchange(ev *evidence.Evidence, n int) bool {
 	switch c.At {
 	case "resumed":
 		first := slices.IndexFunc(ev.Exchanges, func(x evidence.Exchange) bool {
-			return x.Process > 0 && x.Process < len(ev.Process) && ev.Process[x.Process].Resumed && x.Response.Status < 400
+			return x.Process > 0 && x.Process < len(ev.Process) && ev.Process[x.Process].Resumed &&
+				x.Response.Status < 400
 		})
 		return first == n && n > 0 && ev.Exchanges[n-1].Provider == x.Provider
 	case "exit":
-		later := slices.ContainsFunc(ev.Exchanges[n+1:], func(o evidence.Exchange) bool { return o.Process == x.Process })
+		later := slices.ContainsFunc(ev.Exchanges[n+1:],
+			func(o evidence.Exchange) bool { return o.Process == x.Process })
 		return x.Process >= 0 && x.Process < len(ev.Process) && !later
 	case "reply":
 		r := x.ReadReply()
@@ -228,7 +230,8 @@ func (c mutation) fitsExchange(ev *evidence.Evidence, n int) bool {
 // they all succeed.
 func (c mutation) changeExchange(ev *evidence.Evidence, n int, emitted map[string]bool) bool {
 	p := openPage(ev, n, emitted)
-	if !slices.Contains([]string{"any", "reply", "exit", "newest"}, c.At) && p.req.Op != wire.Generate || p.doc == nil && c.At == "" {
+	if !slices.Contains([]string{"any", "reply", "exit", "newest"}, c.At) && p.req.Op != wire.Generate ||
+		p.doc == nil && c.At == "" {
 		return false
 	}
 	at := cursor{page: p, at: -1}

@@ -35,8 +35,9 @@ func formOf(provider string) form {
 			"part": `{"type":"text","text":TEXT}`,
 		}},
 		evidence.OpenAI: {"input", "content", "Authorization", map[string]string{
-			"turns": "/input", "tools": "/tools", "system": "/instructions", "config": "/", "token": "encrypted_content",
-			"args": "arguments|input", "result": "output", "id": "call_id", "name": "name",
+			"turns": "/input", "tools": "/tools", "system": "/instructions", "config": "/",
+			"token": "encrypted_content",
+			"args":  "arguments|input", "result": "output", "id": "call_id", "name": "name",
 		}, map[string]string{
 			"":          `{"role":"ROLE","content":TEXT}`,
 			"assistant": `{"type":"message","role":"assistant","content":[{"type":"output_text","text":TEXT}]}`,
@@ -113,8 +114,9 @@ func readItems(q *wire.Request) (list []*item) {
 	}
 	for was := range wire.Each(sent) {
 		it := &item{
-			kind: kindOfWire(was), role: was.Role, spot: rootSpot(q.Doc).followPath(was.Place.Path), node: was.Node, turn: was.Msg,
-			id: was.ID, itemID: was.ItemID, name: was.Name, text: was.Text, token: was.Token, path: was.Place.Path,
+			kind: kindOfWire(was), role: was.Role, spot: rootSpot(q.Doc).followPath(was.Place.Path), node: was.Node,
+			turn: was.Msg,
+			id:   was.ID, itemID: was.ItemID, name: was.Name, text: was.Text, token: was.Token, path: was.Place.Path,
 		}
 		switch hidden := it.node.Get("encrypted_content"); {
 		case it.kind == "call" || it.kind == "result" || it.kind == "media":
@@ -123,7 +125,8 @@ func readItems(q *wire.Request) (list []*item) {
 			it.kind, it.token, it.text = "hidden", hidden.Text(), ""
 		case was.Summary != nil:
 			it.text = was.Summary[0]
-		case it.node.Is(tree.String) && it.node.Text() != it.text: // two items in one text, which no step can tell apart
+		case it.node.Is(tree.String) &&
+			it.node.Text() != it.text: // two items in one text, which no step can tell apart
 			it.kind, it.text = "other", ""
 		}
 		parts := []*item{it}
@@ -237,7 +240,8 @@ func emittedNames(provider, kind, token string, names ...string) (list []string)
 
 // wasEmitted reports whether an earlier reply emitted the item.
 func (p *page) wasEmitted(it *item) bool {
-	return p.isModels(it) && slices.ContainsFunc(emittedNames(p.provider, it.kind, it.token, it.id, it.itemID, it.text), func(s string) bool { return p.emitted[s] })
+	return p.isModels(it) && slices.ContainsFunc(emittedNames(p.provider, it.kind, it.token, it.id, it.itemID, it.text),
+		func(s string) bool { return p.emitted[s] })
 }
 
 // argumentsKey names the arguments of a call, in whatever order their members stand.
@@ -262,5 +266,6 @@ func cloneEvidence(ev evidence.Evidence) evidence.Evidence {
 }
 
 func jsonResponse(status int, body string) evidence.Response {
-	return evidence.Response{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body), End: "eof"}
+	return evidence.Response{Status: status, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: []byte(body), End: "eof"}
 }

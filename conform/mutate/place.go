@@ -54,7 +54,8 @@ type observedPlace struct {
 // BreakPlaces takes n of the places that checks observe in good evidence, the same ones
 // for the same seed, and changes what stands there, one thing at a time, until the check
 // finds something. The good evidence must pass. It returns early with what it has when the context ends.
-func BreakPlaces(ctx context.Context, good []evidence.Evidence, rules []report.Rule, seed uint64, n int) (result Places) {
+func BreakPlaces(ctx context.Context, good []evidence.Evidence, rules []report.Rule, seed uint64,
+	n int) (result Places) {
 	dice := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample, no secret
 	all := observedPlaces(good, rules, seed)
 	for _, p := range all[:min(n, len(all))] {
@@ -72,9 +73,10 @@ func BreakPlaces(ctx context.Context, good []evidence.Evidence, rules []report.R
 			result.BeyondReach++
 			continue
 		}
-		result.Faults = append(result.Faults, fmt.Sprintf("%s: observes exchange %d of %s, and nothing that is changed there trips it; "+
-			"write a mutant of %s that does, or say in conform/mutate/beyond-reach.yaml why none can",
-			p.rule.Check.ID, p.ev.Exchanges[p.x].Index, p.ev.Case, p.rule.Requirement.ID))
+		result.Faults = append(result.Faults,
+			fmt.Sprintf("%s: observes exchange %d of %s, and nothing that is changed there trips it; "+
+				"write a mutant of %s that does, or say in conform/mutate/beyond-reach.yaml why none can",
+				p.rule.Check.ID, p.ev.Exchanges[p.x].Index, p.ev.Case, p.rule.Requirement.ID))
 	}
 	return result
 }
@@ -139,7 +141,8 @@ func (p observedPlace) breakOnce(dice *rand.Rand) bool {
 // never to send back, a whole message of another conversation, the mark of a redactor,
 // another spelling of an argument, or a clock in each request. A mutant makes them where it first can, so that one that trips the
 // check anywhere in the case is enough.
-var needSeveral = []string{"SIG-012/asked-for", "OPS-001/own-replies", "RED-002/arguments", "RES-007/bytes", "CAC-001/volatile"}
+var needSeveral = []string{"SIG-012/asked-for", "OPS-001/own-replies", "RED-002/arguments", "RES-007/bytes",
+	"CAC-001/volatile"}
 
 // mutantTrips reports whether a mutant of the requirement trips the check in this exchange, or
 // in a later one that it leads to.
@@ -167,7 +170,8 @@ func (p observedPlace) mutantTrips() bool {
 // after it.
 func (p observedPlace) tripsCheck(bad evidence.Evidence, at int) bool {
 	found := report.Judge([]report.Rule{p.rule}, &bad)[0].Findings
-	return slices.ContainsFunc(found, func(f report.Finding) bool { return at < 0 || f.Exchange < 0 || int(f.Exchange) >= at })
+	return slices.ContainsFunc(found,
+		func(f report.Finding) bool { return at < 0 || f.Exchange < 0 || int(f.Exchange) >= at })
 }
 
 // change changes one thing of an exchange. Bodies and headers are replaced, never
@@ -302,7 +306,8 @@ func moveChanges(body []byte, doc *tree.Node) (list []func() []byte) {
 }
 
 // addedMembers are members that belong to a beta, to another API or to nothing.
-var addedMembers = []string{`"mcp_servers":[]`, `"context_management":{}`, `"container":"c"`, `"no_such_member":1`, `"temperature":9`, `"store":true`}
+var addedMembers = []string{`"mcp_servers":[]`, `"context_management":{}`, `"container":"c"`, `"no_such_member":1`,
+	`"temperature":9`, `"store":true`}
 
 func memberChanges(body []byte) (list []func() []byte) {
 	if at := bytes.IndexByte(body, '{'); at >= 0 {
@@ -337,8 +342,10 @@ func editNode(parent *tree.Node, n int, edit func(parent *tree.Node, i int)) int
 
 // nodeEdits change the value i of parent.
 var nodeEdits = []func(parent *tree.Node, i int){
-	removeValue, removeTwo, startAgain, repeatValue, repeatAsModel, addContent, nestMember, swapValues, swapMembers, alterValue, spoilValue, renameMedia, emptyValue, replaceValue,
-	setWord("user"), setWord("assistant"), setWord("input_text"), setWord("output_text"), setWord("thinking"), setWord("tool_result"),
+	removeValue, removeTwo, startAgain, repeatValue, repeatAsModel, addContent, nestMember, swapValues, swapMembers,
+	alterValue, spoilValue, renameMedia, emptyValue, replaceValue,
+	setWord("user"), setWord("assistant"), setWord("input_text"), setWord("output_text"), setWord("thinking"),
+	setWord("tool_result"),
 }
 
 // setWord makes a type or role another one.
@@ -361,7 +368,8 @@ func swapMembers(parent *tree.Node, i int) {
 // renameMedia makes the type of a medium one that nobody takes.
 func renameMedia(parent *tree.Node, i int) {
 	if v := parent.Items()[i]; v.Is(tree.String) && strings.Contains(v.Text(), "/") {
-		parent.Items()[i] = tree.NewString(strings.NewReplacer("image/", "image/x", "application/", "application/x").Replace(v.Text()))
+		parent.Items()[i] = tree.NewString(strings.NewReplacer("image/", "image/x", "application/",
+			"application/x").Replace(v.Text()))
 	}
 }
 
@@ -413,7 +421,8 @@ func addContent(parent *tree.Node, i int) {
 	if v := parent.Items()[i]; parent.Is(tree.Array) && v.Is(tree.Object) {
 		for _, member := range []string{"text", "functionCall"} {
 			if v.Get(member) == nil {
-				memberOf(v, member).putNode(parseLiteral(map[string]string{"text": `"x"`, "functionCall": `{"name":"x"}`}[member]))
+				memberOf(v, member).putNode(parseLiteral(map[string]string{"text": `"x"`,
+					"functionCall": `{"name":"x"}`}[member]))
 				return
 			}
 		}
@@ -462,7 +471,8 @@ func alterValue(parent *tree.Node, i int) {
 }
 
 func emptyValue(parent *tree.Node, i int) {
-	empty := map[tree.Kind]string{tree.String: `""`, tree.Object: `{}`, tree.Array: `[]`, tree.Integer: `-1`, tree.Decimal: `-1`}[parent.Items()[i].Kind()]
+	empty := map[tree.Kind]string{tree.String: `""`, tree.Object: `{}`, tree.Array: `[]`, tree.Integer: `-1`,
+		tree.Decimal: `-1`}[parent.Items()[i].Kind()]
 	parent.Items()[i] = parseLiteral(cmp.Or(empty, "null"))
 }
 

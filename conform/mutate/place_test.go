@@ -46,10 +46,12 @@ func TestBreakPlacesNotices(t *testing.T) {
 			return check.Result{}
 		},
 	} {
-		rs := with(slices.Clone(rules(t)), "ORD-001/answered", func(func(*check.Trace) check.Result) func(*check.Trace) check.Result { return run })
+		rs := with(slices.Clone(rules(t)), "ORD-001/answered",
+			func(func(*check.Trace) check.Result) func(*check.Trace) check.Result { return run })
 		one := slices.IndexFunc(rs, func(r report.Rule) bool { return r.Check.ID == "ORD-001/answered" })
 		got := BreakPlaces(t.Context(), good[:1], rs[one:one+1], 1, 1)
-		if got.Broken > 0 || got.Sampled > 0 && !strings.HasPrefix(got.Faults[0], "ORD-001/answered: observes exchange ") {
+		if got.Broken > 0 || got.Sampled > 0 &&
+			!strings.HasPrefix(got.Faults[0], "ORD-001/answered: observes exchange ") {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if name == "findings that were lost" && got.Sampled == 0 {
@@ -104,11 +106,13 @@ func TestBodyChanges(t *testing.T) {
 		t.Error("the body was changed")
 	}
 	for _, want := range []string{
-		`"model":"mx"`, `"messages":[{"role":"user","content":"Begin again."}]`, `"messages":[]`, `"n":7`, `"b":false`, `"z":true`, `"data":"aGk=…"`, `"model":0`, `{"no_such_member":1,"model"`,
+		`"model":"mx"`, `"messages":[{"role":"user","content":"Begin again."}]`, `"messages":[]`, `"n":7`, `"b":false`,
+		`"z":true`, `"data":"aGk=…"`, `"model":0`, `{"no_such_member":1,"model"`,
 		`"role":"assistant","content":[{"type":"text","text":"hi"},{"type":"image","source":{"data":"aGk="}}]},{"role":"assistant"`,
 		`"text":"ho"},{"type":"text","text":"hi"}]`,
 	} {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(seen)), func(s string) bool { return strings.Contains(s, want) }) {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(seen)),
+			func(s string) bool { return strings.Contains(s, want) }) {
 			t.Errorf("no change makes %s", want)
 		}
 	}
@@ -127,15 +131,18 @@ func TestReplyChanges(t *testing.T) {
 		"no JSON":     "event: a\n\n",
 		"cut in half": "event: a\ndata: {\"x\"",
 	} {
-		if !slices.ContainsFunc(replyChanges([]byte(body)), func(change func() []byte) bool { return string(change()) != body }) {
+		if !slices.ContainsFunc(replyChanges([]byte(body)),
+			func(change func() []byte) bool { return string(change()) != body }) {
 			t.Errorf("%s: no change changes it", name)
 		}
 	}
 	got := replyChanges([]byte("data: {\"x\":1}\r\n\r\ndata: {\"y\":2}\r\n\r\n"))
-	if !slices.ContainsFunc(got, func(f func() []byte) bool { return string(f()) == "data: {\"y\":2}\r\n\r\ndata: {\"x\":1}\r\n\r\n" }) {
+	if !slices.ContainsFunc(got,
+		func(f func() []byte) bool { return string(f()) == "data: {\"y\":2}\r\n\r\ndata: {\"x\":1}\r\n\r\n" }) {
 		t.Error("events are not exchanged")
 	}
-	if !slices.ContainsFunc(got, func(f func() []byte) bool { return string(f()) == "data: {\"x\":1}\r\n\r\ndata: {\"y\":1}\r\n\r\n" }) {
+	if !slices.ContainsFunc(got,
+		func(f func() []byte) bool { return string(f()) == "data: {\"x\":1}\r\n\r\ndata: {\"y\":1}\r\n\r\n" }) {
 		t.Error("the data of an event is not changed")
 	}
 }
@@ -172,11 +179,13 @@ func TestMissingCheckIsAnError(t *testing.T) {
 	checks := check.All()
 	for i := range checks {
 		less := slices.Delete(slices.Clone(checks), i, i+1)
-		if _, err := report.Rules(catalogue, less); err == nil || !strings.Contains(err.Error(), checks[i].ID+" does not exist") {
+		if _, err := report.Rules(catalogue, less); err == nil ||
+			!strings.Contains(err.Error(), checks[i].ID+" does not exist") {
 			t.Errorf("%s is gone: %v", checks[i].ID, err)
 		}
 	}
-	if _, err := report.Rules(catalogue[1:], checks); err == nil || !strings.Contains(err.Error(), "no requirement names this check") {
+	if _, err := report.Rules(catalogue[1:], checks); err == nil ||
+		!strings.Contains(err.Error(), "no requirement names this check") {
 		t.Errorf("a check that nobody names: %v", err)
 	}
 }

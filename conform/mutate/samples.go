@@ -97,7 +97,8 @@ func parseSample(name string, data []byte) (evidence.Evidence, error) {
 		ev.Exchanges = append(ev.Exchanges, e.toEvidence(i, files[n+".request.json"], files[n+".response"]))
 	}
 	for _, p := range c.Processes {
-		ev.Process = append(ev.Process, evidence.Process{Args: p.Args, ExitCode: p.Exit, Stderr: []byte(p.Stderr), Resumed: p.Resumed})
+		ev.Process = append(ev.Process,
+			evidence.Process{Args: p.Args, ExitCode: p.Exit, Stderr: []byte(p.Stderr), Resumed: p.Resumed})
 	}
 	return ev, nil
 }
@@ -106,7 +107,8 @@ func (e sampleExchange) toEvidence(i int, request, response []byte) evidence.Exc
 	url := map[string]string{
 		evidence.Anthropic: "https://api.anthropic.com/v1/messages",
 		evidence.OpenAI:    "https://api.openai.com/v1/responses",
-		evidence.Gemini:    "https://generativelanguage.googleapis.com/v1beta/models/" + e.Model + ":streamGenerateContent?alt=sse",
+		evidence.Gemini: "https://generativelanguage.googleapis.com/v1beta/models/" + e.Model +
+			":streamGenerateContent?alt=sse",
 	}[e.Provider]
 	if e.Provider == evidence.Gemini {
 		response = bytes.ReplaceAll(response, []byte("\n"), []byte("\r\n"))
@@ -126,13 +128,15 @@ func (e sampleExchange) toEvidence(i int, request, response []byte) evidence.Exc
 		Index: i, Provider: e.Provider, Process: e.Process, WebSocket: e.WebSocket, Provenance: e.Provenance,
 		Request: evidence.Request{Method: http.MethodPost, URL: url, Body: bytes.TrimSpace(request),
 			Header: e.requestHeaders()},
-		Response: evidence.Response{Status: cmp.Or(e.Status, http.StatusOK), Body: response, End: cmp.Or(e.End, "eof"), Header: answer},
+		Response: evidence.Response{Status: cmp.Or(e.Status, http.StatusOK), Body: response, End: cmp.Or(e.End, "eof"),
+			Header: answer},
 	}
 }
 
 // requestHeaders are those of a recording that kept all but the key.
 func (e sampleExchange) requestHeaders() http.Header {
-	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}, "User-Agent": {"sample/1"}, formOf(e.Provider).credential: {"REDACTEDq1w2e3r4t5"}}
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}, "User-Agent": {"sample/1"},
+		formOf(e.Provider).credential: {"REDACTEDq1w2e3r4t5"}}
 	if e.Provider == evidence.Anthropic {
 		h.Set("Anthropic-Version", "2023-06-01")
 	}

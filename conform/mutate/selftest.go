@@ -142,7 +142,8 @@ func mutantsOf(req specs.Requirement, t *Table) (list []Mutant) {
 
 // killMutant applies m to every case that shows the requirement and enters in
 // caught the checks that notice.
-func (t *Table) killMutant(m Mutant, shown []evidence.Evidence, rules []report.Rule, caught map[string]bool) mutantKill {
+func (t *Table) killMutant(m Mutant, shown []evidence.Evidence, rules []report.Rule,
+	caught map[string]bool) mutantKill {
 	k := mutantKill{Mutant: m.ID}
 	for _, ev := range shown {
 		bad, ok := m.Apply(ev)

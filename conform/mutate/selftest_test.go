@@ -62,9 +62,10 @@ func TestSelftestNotices(t *testing.T) {
 		want  string
 	}{
 		{"a check that never finds anything", func(rs []report.Rule) []report.Rule {
-			return with(rs, "SIG-001/signature-bytes", func(run func(*check.Trace) check.Result) func(*check.Trace) check.Result {
-				return func(tr *check.Trace) check.Result { return check.Result{Observed: run(tr).Observed} }
-			})
+			return with(rs, "SIG-001/signature-bytes",
+				func(run func(*check.Trace) check.Result) func(*check.Trace) check.Result {
+					return func(tr *check.Trace) check.Result { return check.Result{Observed: run(tr).Observed} }
+				})
 		}, good, "SIG-001: no mutant trips check SIG-001/signature-bytes"},
 		{"a check that is content with nothing", func(rs []report.Rule) []report.Rule {
 			return with(rs, "ORD-001/answered", func(func(*check.Trace) check.Result) func(*check.Trace) check.Result {
@@ -78,7 +79,8 @@ func TestSelftestNotices(t *testing.T) {
 				}
 			})
 		}, good, "good evidence is judged fail: no"},
-		{"a requirement nobody shows", func(rs []report.Rule) []report.Rule { return rs }, good[:1], "no good case shows it; record one"},
+		{"a requirement nobody shows", func(rs []report.Rule) []report.Rule { return rs }, good[:1],
+			"no good case shows it; record one"},
 		{"a mutant only in the catalogue", func(rs []report.Rule) []report.Rule {
 			rs[0].Requirement.Mutants = append(slices.Clone(rs[0].Requirement.Mutants), "no-such-mutant")
 			return rs
@@ -93,7 +95,8 @@ func TestSelftestNotices(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			table := Selftest(c.good, c.spoil(slices.Clone(some)))
-			if table.OK() || !slices.ContainsFunc(table.Faults, func(f string) bool { return strings.Contains(f, c.want) }) {
+			if table.OK() || !slices.ContainsFunc(table.Faults,
+				func(f string) bool { return strings.Contains(f, c.want) }) {
 				t.Errorf("%q\nwant %q", table.Faults, c.want)
 			}
 		})
@@ -101,7 +104,8 @@ func TestSelftestNotices(t *testing.T) {
 }
 
 // with wraps the body of one check.
-func with(rs []report.Rule, id string, wrap func(func(*check.Trace) check.Result) func(*check.Trace) check.Result) []report.Rule {
+func with(rs []report.Rule, id string,
+	wrap func(func(*check.Trace) check.Result) func(*check.Trace) check.Result) []report.Rule {
 	for i := range rs {
 		if rs[i].Check.ID == id {
 			rs[i].Check.Run = wrap(rs[i].Check.Run)
@@ -189,7 +193,8 @@ func distort(t *testing.T, rec evidence.Recording, groups map[string][]report.Ru
 		passes[id] = v == report.Pass
 	}
 	for _, m := range All() {
-		if slices.Contains(ownAgentOnly, m.ID) || !slices.ContainsFunc(m.Kills, func(id string) bool { return passes[id] }) {
+		if slices.Contains(ownAgentOnly, m.ID) ||
+			!slices.ContainsFunc(m.Kills, func(id string) bool { return passes[id] }) {
 			continue
 		}
 		bad, ok := m.Apply(rec.Evidence)

@@ -19,7 +19,8 @@ func stepVerbs() map[string]func(string) step {
 		"reroute": func(model string) step {
 			return func(c *cursor) bool {
 				name := c.theExchange().ReadReply().Model
-				return name != "" && c.editText("@reply", func(s string) string { return strings.ReplaceAll(s, `"`+name+`"`, `"`+model+`"`) })
+				return name != "" && c.editText("@reply",
+					func(s string) string { return strings.ReplaceAll(s, `"`+name+`"`, `"`+model+`"`) })
 			}
 		},
 		"answer": func(rest string) step {
@@ -227,19 +228,23 @@ func (c *cursor) loseReasoning() bool {
 			calls += "," + string(encodeTree(it.node))
 		}
 	}
-	answered := slices.ContainsFunc(c.items[start:], func(it *item) bool { return it.node.Text("type") == "function_call_output" })
+	answered := slices.ContainsFunc(c.items[start:],
+		func(it *item) bool { return it.node.Text("type") == "function_call_output" })
 	if calls == "" || !answered || c.n == 0 || c.ev.Exchanges[c.n-1].Provider != c.provider || c.req.Stateful {
 		return false
 	}
 	before := &cursor{page: openPage(c.ev, c.n-1, nil), at: -1}
 	family := specs.ParseModel(c.req.Model).Family
-	if family != "gpt" && family != "o" || !before.isGeneration() || before.turnStart() != start || len(before.items) != start {
+	if family != "gpt" && family != "o" || !before.isGeneration() || before.turnStart() != start ||
+		len(before.items) != start {
 		return false // the turn holds more than the reply of the exchange before
 	}
 	c.removeAll(func(it *item) bool { return it.kind == "thinking" })
 	before.findSpot("/include").removeNode()
 	before.commitPage()
-	before.theExchange().Response = jsonResponse(http.StatusOK, `{"id":"resp_9","object":"response","status":"completed","output":[`+calls[1:]+`],"usage":{"output_tokens_details":{"reasoning_tokens":40}}}`)
+	before.theExchange().Response = jsonResponse(http.StatusOK,
+		`{"id":"resp_9","object":"response","status":"completed","output":[`+
+			calls[1:]+`],"usage":{"output_tokens_details":{"reasoning_tokens":40}}}`)
 	return true
 }
 
@@ -313,7 +318,8 @@ func (c *cursor) replayTwice() bool {
 	if len(list.List()) <= n+1 || i < 0 || c.items[i].role != "assistant" {
 		return false
 	}
-	list.SetItems(append(slices.Clone(list.Items()), copyTree(list.Items()[n]), copyTree(list.Items()[len(list.Items())-1])))
+	list.SetItems(append(slices.Clone(list.Items()), copyTree(list.Items()[n]),
+		copyTree(list.Items()[len(list.Items())-1])))
 	return true
 }
 
@@ -357,13 +363,15 @@ func (c *cursor) reformatArguments(it *item) bool {
 		if len(args.Names()) > 1 {
 			return true
 		}
-		return first.Text() != "" && spot{args, 0, ""}.putNode(parseLiteral(fmt.Sprintf(`"\u%04x`, first.Raw()[1])+first.Raw()[2:]))
+		return first.Text() != "" && spot{args, 0,
+			""}.putNode(parseLiteral(fmt.Sprintf(`"\u%04x`, first.Raw()[1])+first.Raw()[2:]))
 	})
 }
 
 // sayImage makes what the client says an image, as text.
 func (c *cursor) sayImage(it *item) bool {
-	picture := tree.NewString("data:image/png;base64,iVBORw0KGgo" + strings.Repeat("AAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ", 40))
+	picture := tree.NewString("data:image/png;base64,iVBORw0KGgo" +
+		strings.Repeat("AAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ", 40))
 	at := textSpot(it)
 	if it.kind == "result" && c.provider == evidence.Gemini {
 		return false
@@ -388,8 +396,10 @@ func (c *cursor) forceAgain() bool {
 			choice = again
 		}
 	}
-	forced := slices.IndexFunc(c.items, func(it *item) bool { return it.kind == "call" && it.name == choice.Text("name") })
-	return choice != nil && forced >= 0 && forced >= c.turnStart() && c.findSpot("/tool_choice").putNode(copyTree(choice))
+	forced := slices.IndexFunc(c.items,
+		func(it *item) bool { return it.kind == "call" && it.name == choice.Text("name") })
+	return choice != nil && forced >= 0 && forced >= c.turnStart() &&
+		c.findSpot("/tool_choice").putNode(copyTree(choice))
 }
 
 // nameOlderResponse goes on with the response before the last one of the WebSocket.

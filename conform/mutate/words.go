@@ -22,14 +22,15 @@ func ofItem(holds func(c *cursor, it *item) bool) condition {
 
 // mutantLanguage is the language of mutants.yaml.
 func mutantLanguage() language {
-	return language{conditions: conditionWords(), families: conditionFamilies(), steps: stepWords(), verbs: stepVerbs(), texts: map[string]func(string) string{
-		"with-key": func(s string) string {
-			if strings.Contains(s, "?") {
-				return s + "&api_key=heron-kite-0123456789"
-			}
-			return s + "?api_key=heron-kite-0123456789"
-		},
-	}}
+	return language{conditions: conditionWords(), families: conditionFamilies(), steps: stepWords(), verbs: stepVerbs(),
+		texts: map[string]func(string) string{
+			"with-key": func(s string) string {
+				if strings.Contains(s, "?") {
+					return s + "&api_key=heron-kite-0123456789"
+				}
+				return s + "?api_key=heron-kite-0123456789"
+			},
+		}}
 }
 
 func conditionFamilies() map[string]func(string) condition {
@@ -57,7 +58,8 @@ var clientTypes = regexp.MustCompile(`^((computer_call|local_shell_call|shell_ca
 // isModels reports whether the model, or a tool of the provider, made the item.
 func (p *page) isModels(it *item) bool {
 	kind := it.node.Text("type")
-	return it.role == "assistant" && (!clientTypes.MatchString(kind) || kind == "tool_search_output" && it.node.Text("execution") == "server")
+	return it.role == "assistant" &&
+		(!clientTypes.MatchString(kind) || kind == "tool_search_output" && it.node.Text("execution") == "server")
 }
 
 // turnStart returns the ordinal of the first item after the last prompt.
@@ -90,7 +92,10 @@ func conditionWords() map[string]condition {
 		}),
 		"later-turn":     ofItem(func(_ *cursor, it *item) bool { return it.turn > 0 }),
 		"beside-another": ofItem(func(_ *cursor, it *item) bool { return len(it.parent.Items()) > 1 }),
-		"answers":        ofItem(func(c *cursor, it *item) bool { return it.kind == "result" && it.id != "" && c.callOf(it) >= 0 }),
+		"answers": ofItem(func(c *cursor, it *item) bool {
+			return it.kind == "result" && it.id != "" &&
+				c.callOf(it) >= 0
+		}),
 		"in-order": ofItem(func(c *cursor, it *item) bool {
 			previous := c.items[c.at-1]
 			before := c.callOf(previous)
@@ -106,7 +111,8 @@ func conditionWords() map[string]condition {
 		"before-call":        ofItem((*cursor).leadsToCall),
 		"beside-signed-call": ofItem((*cursor).isBesideSignedCall),
 		"replied-to": ofItem(func(c *cursor, _ *item) bool {
-			return slices.ContainsFunc(c.items[c.at:], func(o *item) bool { return c.wasEmitted(o) && (o.id != "" || o.token != "") })
+			return slices.ContainsFunc(c.items[c.at:],
+				func(o *item) bool { return c.wasEmitted(o) && (o.id != "" || o.token != "") })
 		}),
 		"known-call": ofItem(func(c *cursor, it *item) bool {
 			return c.emitted[argumentsKey(c.argumentText())] && !strings.Contains(it.id, "REDACTED")
@@ -121,22 +127,26 @@ func conditionWords() map[string]condition {
 			return c.wasReplied(`"tool_use_id":"` + it.node.Text("tool_use_id") + `"`)
 		}),
 		"answered-by-server": ofItem(func(c *cursor, it *item) bool {
-			return slices.ContainsFunc(c.items, func(o *item) bool { return o.kind == "other" && o.node.Text("tool_use_id") == it.itemID })
+			return slices.ContainsFunc(c.items,
+				func(o *item) bool { return o.kind == "other" && o.node.Text("tool_use_id") == it.itemID })
 		}),
 		"of-malformed":    ofItem(func(c *cursor, it *item) bool { return c.isMalformedCall(it.id) }),
 		"tool":            ofItem(func(_ *cursor, it *item) bool { return it.kind == "tool" }),
 		"tool-slot":       ofItem(func(_ *cursor, it *item) bool { return it.kind == "tool" || it.kind == "slot" }),
 		"found-by-search": ofItem((*cursor).isFoundTool),
 		// Requests.
-		"stateful":         func(c *cursor) bool { return c.req.Stateful },
-		"recorded":         func(c *cursor) bool { return c.ev.Source == evidence.SourceRecording },
-		"missed":           func(c *cursor) bool { return c.theExchange().Missed },
-		"not-first":        func(c *cursor) bool { return c.n > 0 },
-		"socket":           func(c *cursor) bool { return c.theExchange().WebSocket != 0 },
-		"continues":        func(c *cursor) bool { return c.continuedExchange() != nil },
-		"continued-later":  (*cursor).isContinuedLater,
-		"same-process":     func(c *cursor) bool { return c.source.Process == c.theExchange().Process },
-		"reasons":          func(c *cursor) bool { return c.modelTakes().Reasoning != "" && c.modelTakes().Reasoning != "never" },
+		"stateful":        func(c *cursor) bool { return c.req.Stateful },
+		"recorded":        func(c *cursor) bool { return c.ev.Source == evidence.SourceRecording },
+		"missed":          func(c *cursor) bool { return c.theExchange().Missed },
+		"not-first":       func(c *cursor) bool { return c.n > 0 },
+		"socket":          func(c *cursor) bool { return c.theExchange().WebSocket != 0 },
+		"continues":       func(c *cursor) bool { return c.continuedExchange() != nil },
+		"continued-later": (*cursor).isContinuedLater,
+		"same-process":    func(c *cursor) bool { return c.source.Process == c.theExchange().Process },
+		"reasons": func(c *cursor) bool {
+			return c.modelTakes().Reasoning != "" &&
+				c.modelTakes().Reasoning != "never"
+		},
 		"knows-efforts":    func(c *cursor) bool { return c.modelTakes().Efforts != nil },
 		"knows-levels":     func(c *cursor) bool { return c.modelTakes().Levels != nil },
 		"knows-max-output": func(c *cursor) bool { return c.modelTakes().MaxOutput > 0 },
@@ -223,7 +233,8 @@ func (c *cursor) wasSent(it *item) bool {
 // isFoundTool reports whether a search of the conversation found the tool.
 func (c *cursor) isFoundTool(tool *item) bool {
 	return slices.ContainsFunc(readItems(c.req), func(it *item) bool {
-		return it.node.Text("type") == "tool_search_tool_result" && bytes.Contains(encodeTree(it.node), []byte(`"tool_name":"`+tool.name+`"`))
+		return it.node.Text("type") == "tool_search_tool_result" &&
+			bytes.Contains(encodeTree(it.node), []byte(`"tool_name":"`+tool.name+`"`))
 	})
 }
 
@@ -245,7 +256,8 @@ func (c *cursor) isMalformedCall(id string) bool {
 	return id != "" && slices.ContainsFunc(c.ev.Exchanges, func(x evidence.Exchange) bool {
 		return slices.ContainsFunc(x.ReadReply().Items, func(it wire.Item) bool {
 			args, err := tree.Parse(it.Args)
-			return it.What == wire.Call && it.ID == id && it.ArgsKnown && it.Type != "custom_tool_call" && (err != nil || !args.Is(tree.Object))
+			return it.What == wire.Call && it.ID == id && it.ArgsKnown && it.Type != "custom_tool_call" &&
+				(err != nil || !args.Is(tree.Object))
 		})
 	})
 }
@@ -253,7 +265,8 @@ func (c *cursor) isMalformedCall(id string) bool {
 func (c *cursor) isPublicAPI() bool {
 	u, err := url.Parse(c.theExchange().Request.URL)
 	return err == nil && specs.ParseModel(c.req.Model).Family != "" &&
-		slices.Contains([]string{"api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com"}, u.Hostname())
+		slices.Contains([]string{"api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com"},
+			u.Hostname())
 }
 
 // readTools lists the tools of a request: kind is tool for a function that the client runs,
@@ -269,7 +282,8 @@ func (p *page) readTools() (list []*item) {
 			it := &item{kind: "slot", spot: spot{in, k, ""}, node: in.Items()[k]}
 			own := it.ownMembers(p.provider)
 			it.name = own.Text("name")
-			if kind := it.node.Text("type"); own.Get("name") != nil && (kind == "" || kind == "custom" || kind == "function") {
+			if kind := it.node.Text("type"); own.Get("name") != nil &&
+				(kind == "" || kind == "custom" || kind == "function") {
 				it.kind = "tool"
 			}
 			list = append(list, it)

@@ -44,7 +44,8 @@ func (j *judge) askQuestion(ctx context.Context, d *report.DutyCase, q *asking) 
 			case a.isLimited():
 				j.limited++
 				continue // shows nothing about the question
-			case i == 0 && step.Think && !specs.FindCapability(j.Wire.Name, j.Model).TellsThinking() && a.Response.Status/100 == 4:
+			case i == 0 && step.Think && !specs.FindCapability(j.Wire.Name, j.Model).TellsThinking() &&
+				a.Response.Status/100 == 4:
 				j.refusedThinking = outcomeText(a)
 				continue // it may be a model that does not think
 			}
@@ -146,7 +147,8 @@ func (j *judge) prepareStep(ctx context.Context, talk *client.Conversation, step
 			talk.History[i] = alterTokens(element, j.Wire.Body.Tokens)
 		}
 	}
-	q := wire.Question{Model: talk.Model, System: step.System, Stream: talk.Stream, MaxTokens: step.MaxTokens, Stops: step.Stops}
+	q := wire.Question{Model: talk.Model, System: step.System, Stream: talk.Stream, MaxTokens: step.MaxTokens,
+		Stops: step.Stops}
 	if step.Model != "" {
 		q.Model = step.Model
 	}

@@ -21,7 +21,8 @@ import (
 // found says already why the answer is no reply.
 func (j *judge) judgeAnswer(d *report.DutyCase, n int, a *answer) (isExplained bool) {
 	if a.Response.Status == 0 {
-		d.Breach("SV-H10", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the server gave no answer: %s", reasonText(a.Err))
+		d.Breach("SV-H10", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the server gave no answer: %s",
+			reasonText(a.Err))
 		return false
 	}
 	if a.holdsKey {
@@ -37,10 +38,12 @@ func (j *judge) judgeAnswer(d *report.DutyCase, n int, a *answer) (isExplained b
 		found = d.JudgeReply(n, x, nil)
 	}
 	if a.Err != nil {
-		d.Breach("SV-H10", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the reply does not end: %s", reasonText(a.Err))
+		d.Breach("SV-H10", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the reply does not end: %s",
+			reasonText(a.Err))
 		found++
 	}
-	return found > 0 && a.Response.Status/100 == 2 && (a.Err != nil || a.Reply.End == wire.Cut || a.Reply.End == wire.Pending)
+	return found > 0 && a.Response.Status/100 == 2 &&
+		(a.Err != nil || a.Reply.End == wire.Cut || a.Reply.End == wire.Pending)
 }
 
 func reasonText(err error) string {
@@ -90,7 +93,8 @@ func (j *judge) faultOf(name string, a *answer, be string) error {
 		return j.isCut(a)
 	case word == "without":
 		if a.IsOK() && strings.Contains(textOf(a.Reply), rest) {
-			return fmt.Errorf("the reply holds %q, at which it should have ended: %q", rest, report.Shorten(textOf(a.Reply)))
+			return fmt.Errorf("the reply holds %q, at which it should have ended: %q", rest,
+				report.Shorten(textOf(a.Reply)))
 		}
 	case be == "a list of models":
 		return isModelList(a)
@@ -161,14 +165,16 @@ func isOneOf(a *answer, ways []string) error {
 			return nil
 		case way == "refused" && isRefused(a) == nil, hasStatus(a, way) == nil:
 			return nil
-		case isNamed && a.Response.Status/100 == 4 && strings.Contains(strings.ToLower(string(a.Response.Body)), strings.ToLower(text)):
+		case isNamed && a.Response.Status/100 == 4 &&
+			strings.Contains(strings.ToLower(string(a.Response.Body)), strings.ToLower(text)):
 			return nil
 		case isNamed:
 			names = append(names, strconv.Quote(text))
 		}
 	}
 	if names != nil {
-		return fmt.Errorf("the server should answer, or refuse with 4xx and name %s; it gave %s", strings.Join(names, " or "), outcomeText(a))
+		return fmt.Errorf("the server should answer, or refuse with 4xx and name %s; it gave %s",
+			strings.Join(names, " or "), outcomeText(a))
 	}
 	return err
 }
@@ -177,7 +183,8 @@ func hasStatus(a *answer, list string) error {
 	if slices.Contains(strings.Fields(list), strconv.Itoa(a.Response.Status)) {
 		return nil
 	}
-	return fmt.Errorf("the status should be %s; the answer is %s", strings.ReplaceAll(list, " ", " or "), outcomeText(a))
+	return fmt.Errorf("the status should be %s; the answer is %s", strings.ReplaceAll(list, " ", " or "),
+		outcomeText(a))
 }
 
 func callsAre(a *answer, be string) error {
@@ -225,8 +232,10 @@ func (j *judge) isCut(a *answer) error {
 		return errNotSeen
 	case len(text) > maxOverLimit:
 		return fmt.Errorf("16 tokens were allowed, and the reply has %d characters", len(text))
-	case (len(text) > maxOverLimit/4 || isCounting.MatchString(text)) && !slices.Contains(j.Wire.Stops.Unanswered, a.Reply.Stop):
-		return fmt.Errorf("the reply is cut after %q, and says that it stopped with %q", report.Shorten(text), a.Reply.Stop)
+	case (len(text) > maxOverLimit/4 || isCounting.MatchString(text)) &&
+		!slices.Contains(j.Wire.Stops.Unanswered, a.Reply.Stop):
+		return fmt.Errorf("the reply is cut after %q, and says that it stopped with %q", report.Shorten(text),
+			a.Reply.Stop)
 	}
 	return nil
 }
@@ -262,7 +271,8 @@ func isModelList(a *answer) error {
 }
 
 func isCount(a *answer) error {
-	if slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, a.Response.Status) {
+	if slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented},
+		a.Response.Status) {
 		return nil
 	}
 	doc, _ := tree.Parse(a.Response.Body)
@@ -281,7 +291,8 @@ func isSpread(a *answer) error {
 		return errNotSeen
 	}
 	if first := a.Began + chunks[0].At; first > a.Took*9/10 {
-		return fmt.Errorf("the reply took %d ms, and its first byte came after %d ms", a.Took.Milliseconds(), first.Milliseconds())
+		return fmt.Errorf("the reply took %d ms, and its first byte came after %d ms", a.Took.Milliseconds(),
+			first.Milliseconds())
 	}
 	return nil
 }
@@ -301,7 +312,8 @@ func (j *judge) isSameInBothForms(name string, a *answer) error {
 	streamed, whole := j.traitsOf(was), j.traitsOf(a)
 	for i := range whole {
 		if streamed[i] != whole[i] && streamed[i] != "" && whole[i] != "" {
-			return fmt.Errorf("the same request is answered with %s as a stream, and with %s as a whole", streamed[i], whole[i])
+			return fmt.Errorf("the same request is answered with %s as a stream, and with %s as a whole",
+				streamed[i], whole[i])
 		}
 	}
 	return nil

@@ -136,14 +136,18 @@ func (j *judge) appliesTo(q *specs.Question) bool {
 	return (q.Wires == nil || slices.Contains(q.Wires, j.Wire.Name)) &&
 		slices.Index(specs.DutyLevels, q.Level) <= slices.Index(specs.DutyLevels, cmp.Or(j.Level, specs.Faithful)) &&
 		(j.Only == nil || j.Only(q.ID)) &&
-		(thinks || !slices.Contains(q.Needs, "thinking")) && (!slices.Contains(q.Needs, "system messages") || j.takesSystem()) && (j.Key != "" || !slices.Contains(q.Needs, "key"))
+		(thinks || !slices.Contains(q.Needs, "thinking")) && (!slices.Contains(q.Needs, "system messages") ||
+		j.takesSystem()) && (j.Key != "" || !slices.Contains(q.Needs, "key"))
 }
 
 // takesSystem reports whether the model may take the role system in a conversation: clients know the models that do
 // not, and send it to others.
 func (j *judge) takesSystem() bool {
-	found, err := lint.Request(j.Wire.Name, j.Model, []byte(`{"model":`+wire.Quote(j.Model)+`,"max_tokens":1,"messages":[{"role":"user","content":"Hello."},{"role":"system","content":"Be brief."}]}`))
-	return err != nil || !slices.ContainsFunc(found.Findings, func(f lint.Finding) bool { return f.Verdict == decide.Fail })
+	found, err := lint.Request(j.Wire.Name, j.Model,
+		[]byte(`{"model":`+wire.Quote(j.Model)+
+			`,"max_tokens":1,"messages":[{"role":"user","content":"Hello."},{"role":"system","content":"Be brief."}]}`))
+	return err != nil || !slices.ContainsFunc(found.Findings,
+		func(f lint.Finding) bool { return f.Verdict == decide.Fail })
 }
 
 // keepNeeded forgets what the client that is asked as does not need.
@@ -159,7 +163,8 @@ func (j *judge) keepNeeded(d *report.DutyCase) {
 		case j.As == nil:
 			return slices.Index(specs.DutyLevels, duty.Level) <= slices.Index(specs.DutyLevels, j.Level)
 		}
-		return duty.Level == specs.Core || slices.ContainsFunc(duty.Clients(), func(name string) bool { return slices.Contains(j.As.Names, name) })
+		return duty.Level == specs.Core ||
+			slices.ContainsFunc(duty.Clients(), func(name string) bool { return slices.Contains(j.As.Names, name) })
 	})
 }
 
@@ -175,13 +180,17 @@ func (j *judge) tryServer(ctx context.Context) error {
 	case a.Err != nil && a.Response.Status == 0:
 		return fmt.Errorf("%s: no answer: %w", where, a.Err)
 	case a.isLate():
-		return fmt.Errorf("%s: %d and no whole answer: %w; give more time with --timeout", where, a.Response.Status, a.Err)
+		return fmt.Errorf("%s: %d and no whole answer: %w; give more time with --timeout", where,
+			a.Response.Status, a.Err)
 	case a.isLimited():
-		return fmt.Errorf("%s: 429; ask again when the key may ask more: %s", where, report.Shorten(string(a.Response.Body)))
+		return fmt.Errorf("%s: 429; ask again when the key may ask more: %s", where,
+			report.Shorten(string(a.Response.Body)))
 	case a.Response.Status == http.StatusUnauthorized, a.Response.Status == http.StatusForbidden:
-		return fmt.Errorf("%s: %d; give a key with --key-env: %s", where, a.Response.Status, report.Shorten(string(a.Response.Body)))
+		return fmt.Errorf("%s: %d; give a key with --key-env: %s", where, a.Response.Status,
+			report.Shorten(string(a.Response.Body)))
 	case a.Response.Status == http.StatusNotFound, a.Response.Status == http.StatusMethodNotAllowed:
-		return fmt.Errorf("%s: %d; give the base URL of the wire, or another --model: %s", where, a.Response.Status, report.Shorten(string(a.Response.Body)))
+		return fmt.Errorf("%s: %d; give the base URL of the wire, or another --model: %s", where, a.Response.Status,
+			report.Shorten(string(a.Response.Body)))
 	case a.Response.Status/100 == 3:
 		return fmt.Errorf("%s: %d, a redirect to another address; give that one", where, a.Response.Status)
 	}
@@ -189,7 +198,8 @@ func (j *judge) tryServer(ctx context.Context) error {
 }
 
 func (j *judge) newConversation(isStream bool) *client.Conversation {
-	talk := &client.Conversation{Server: client.Server{Wire: j.Wire, Base: j.Base, Key: j.Key, Transport: j.Transport, Timeout: j.Timeout, MaxReply: maxBody, Header: http.Header{}}}
+	talk := &client.Conversation{Server: client.Server{Wire: j.Wire, Base: j.Base, Key: j.Key, Transport: j.Transport,
+		Timeout: j.Timeout, MaxReply: maxBody, Header: http.Header{}}}
 	talk.Model, talk.Stream, talk.MaxRounds = j.Model, isStream, 1
 	if j.As != nil {
 		for name, value := range j.As.Header {

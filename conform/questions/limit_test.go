@@ -24,7 +24,8 @@ func TestWaitOf(t *testing.T) {
 		{nil, time.Second, time.Second},
 		{map[string]string{"Retry-After": "7"}, 7 * time.Second, 7 * time.Second},
 		{map[string]string{"Retry-After": "0"}, 100 * time.Millisecond, 100 * time.Millisecond},
-		{map[string]string{"Retry-After-Ms": "250", "Retry-After": "7"}, 250 * time.Millisecond, 250 * time.Millisecond},
+		{map[string]string{"Retry-After-Ms": "250", "Retry-After": "7"}, 250 * time.Millisecond,
+			250 * time.Millisecond},
 		{map[string]string{"Retry-After": soon}, 20 * time.Second, 30 * time.Second},
 		{map[string]string{"Retry-After": "120"}, patience, patience},
 		{map[string]string{"Retry-After": "121"}, -1, -1},
@@ -56,7 +57,8 @@ func TestCutByTheLimit(t *testing.T) {
 	} {
 		j := &judge{Config: Config{Wire: wires.Find("anthropic")}}
 		body := fmt.Sprintf(`{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":%q}],"stop_reason":%q,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}`, tt.text, tt.stop)
-		a := &answer{Answer: &client.Answer{Exchange: evidence.Exchange{Provider: "anthropic", Response: evidence.Response{Status: http.StatusOK, Body: []byte(body)}}}}
+		a := &answer{Answer: &client.Answer{Exchange: evidence.Exchange{Provider: "anthropic",
+			Response: evidence.Response{Status: http.StatusOK, Body: []byte(body)}}}}
 		a.Reply = a.ReadReply()
 		got := ""
 		if err := j.isCut(a); err != nil {

@@ -30,12 +30,14 @@ func entry(url, ask, reply string) string {
 		b, _ := json.Marshal(s)
 		return `,"text":` + string(b)
 	}
-	return `{"startedDateTime":"2026-03-03T00:00:00Z","request":{"method":"POST","url":"` + url + `","headers":[{"name":"anthropic-version","value":"2023-06-01"}],"bodySize":99,"postData":{"mimeType":"application/json"` + text(ask) +
+	return `{"startedDateTime":"2026-03-03T00:00:00Z","request":{"method":"POST","url":"` + url +
+		`","headers":[{"name":"anthropic-version","value":"2023-06-01"}],"bodySize":99,"postData":{"mimeType":"application/json"` + text(ask) +
 		`}},"response":{"status":200,"headers":[{"name":"content-type","value":"application/json"}],"content":{"mimeType":"application/json","size":99` + text(reply) + `}}}`
 }
 
 func har(entries ...string) string {
-	return `{"log":{"version":"1.2","creator":{"name":"t","version":"1"},"entries":[` + strings.Join(entries, ",") + `]}}`
+	return `{"log":{"version":"1.2","creator":{"name":"t","version":"1"},"entries":[` +
+		strings.Join(entries, ",") + `]}}`
 }
 
 func ruleSet(tb testing.TB) []report.Rule {
@@ -79,11 +81,13 @@ func TestBadRecordings(t *testing.T) {
 		text string
 		want []report.Verdict
 	}{
-		"no bodies":           {har(entry(messages, "", "")), []report.Verdict{report.NotTestable}},
-		"an unknown provider": {har(entry("https://example.com/v1/other", goodAsk, goodReply)), []report.Verdict{report.NotTestable}},
-		"a deep request":      {har(entry(messages, `{"model":"claude-sonnet-4-5","messages":`+deep+`}`, goodReply)), []report.Verdict{report.Fail, report.NotTestable}},
-		"a deep reply":        {har(entry(messages, goodAsk, deep)), []report.Verdict{report.Fail, report.NotTestable}},
-		"a good one":          {har(entry(messages, goodAsk, goodReply)), []report.Verdict{report.Pass}},
+		"no bodies": {har(entry(messages, "", "")), []report.Verdict{report.NotTestable}},
+		"an unknown provider": {har(entry("https://example.com/v1/other", goodAsk, goodReply)),
+			[]report.Verdict{report.NotTestable}},
+		"a deep request": {har(entry(messages, `{"model":"claude-sonnet-4-5","messages":`+deep+`}`, goodReply)),
+			[]report.Verdict{report.Fail, report.NotTestable}},
+		"a deep reply": {har(entry(messages, goodAsk, deep)), []report.Verdict{report.Fail, report.NotTestable}},
+		"a good one":   {har(entry(messages, goodAsk, goodReply)), []report.Verdict{report.Pass}},
 	} {
 		got, err := judgeText(t, rules, "x.har", c.text)
 		if err != nil {
@@ -135,7 +139,8 @@ func TestTruncatedAnywhere(t *testing.T) {
 	}
 }
 
-const vcrText = "interactions:\n- request:\n    method: POST\n    uri: " + messages + "\n    headers: {anthropic-version: ['2023-06-01']}\n    body: '" + goodAsk +
+const vcrText = "interactions:\n- request:\n    method: POST\n    uri: " + messages +
+	"\n    headers: {anthropic-version: ['2023-06-01']}\n    body: '" + goodAsk +
 	"'\n  response:\n    headers: {content-type: [application/json]}\n    status: {code: 200, message: OK}\n    body: {string: '" + goodReply + "'}\nversion: 1\n"
 
 // The cost of a recording grows with its bytes: many exchanges are judged.
@@ -146,7 +151,8 @@ func TestManyExchanges(t *testing.T) {
 	}
 	entries := make([]string, n)
 	for i := range entries {
-		entries[i] = entry(messages, strings.Replace(goodAsk, "hi", fmt.Sprintf("Question %d?", i), 1), strings.Replace(goodReply, "msg_1", fmt.Sprintf("msg_%d", i), 1))
+		entries[i] = entry(messages, strings.Replace(goodAsk, "hi", fmt.Sprintf("Question %d?", i), 1),
+			strings.Replace(goodReply, "msg_1", fmt.Sprintf("msg_%d", i), 1))
 	}
 	got, err := judgeText(t, ruleSet(t), "x.har", har(entries...))
 	if err != nil || got.Exchanges != n || got.Verdict != report.Pass {

@@ -38,7 +38,8 @@ func TestMatchesName(t *testing.T) {
 			t.Errorf("%s: %t", pattern, got)
 		}
 	}
-	for _, pattern := range []string{"", "SIG-007", "SIG-007//x", "a/[", "a/b**", "/a", strings.Repeat("a/", 20) + "a"} {
+	for _, pattern := range []string{"", "SIG-007", "SIG-007//x", "a/[", "a/b**", "/a",
+		strings.Repeat("a/", 20) + "a"} {
 		if err := checkPattern(pattern); err == nil {
 			t.Errorf("%q is taken for a pattern", pattern)
 		}
@@ -52,8 +53,10 @@ const goodEntry = `- pattern: SIG-007/**/gemini
 `
 
 func TestParseBaseline(t *testing.T) {
-	list, err := ParseBaseline("b.yaml", []byte("# known\n\n"+goodEntry+strings.Replace(goodEntry, "007", "008", 1)+"  flaky: true\n"))
-	if err != nil || len(list) != 2 || list[0].Flaky || !list[1].Flaky || list[1].Pattern != "SIG-008/**/gemini" || list[0].Expires != "2027-03-01" {
+	list, err := ParseBaseline("b.yaml",
+		[]byte("# known\n\n"+goodEntry+strings.Replace(goodEntry, "007", "008", 1)+"  flaky: true\n"))
+	if err != nil || len(list) != 2 || list[0].Flaky || !list[1].Flaky || list[1].Pattern != "SIG-008/**/gemini" ||
+		list[0].Expires != "2027-03-01" {
 		t.Fatalf("%+v %v", list, err)
 	}
 	for _, empty := range []string{"", "# nothing is known to fail\n", "[]\n", "null\n"} {
@@ -62,11 +65,14 @@ func TestParseBaseline(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		strings.Replace(goodEntry, "reason", "reson", 1):             `b.yaml:2:3: key "[0].reson" is not known; did you mean reason?`,
-		strings.Replace(goodEntry, "  reason: resume", "  x: y", 1):  `b.yaml:2:3: key "[0].x" is not known`,
-		strings.Replace(goodEntry, "2027-03-01", "soon", 1):          `b.yaml:4:12: [0].expires: "soon" is not a day`,
-		strings.Replace(goodEntry, "https://example.com", "ask", 1):  `b.yaml:3:10: [0].issue: "ask/issues/7" is not an address`,
-		strings.Replace(goodEntry, "SIG-007/**/gemini", "SIG-07", 1): `b.yaml:1:12: [0].pattern: "SIG-07" names no case`,
+		strings.Replace(goodEntry, "reason", "reson",
+			1): `b.yaml:2:3: key "[0].reson" is not known; did you mean reason?`,
+		strings.Replace(goodEntry, "  reason: resume", "  x: y", 1): `b.yaml:2:3: key "[0].x" is not known`,
+		strings.Replace(goodEntry, "2027-03-01", "soon", 1):         `b.yaml:4:12: [0].expires: "soon" is not a day`,
+		strings.Replace(goodEntry, "https://example.com", "ask",
+			1): `b.yaml:3:10: [0].issue: "ask/issues/7" is not an address`,
+		strings.Replace(goodEntry, "SIG-007/**/gemini", "SIG-07",
+			1): `b.yaml:1:12: [0].pattern: "SIG-07" names no case`,
 		"- pattern: '**'\n":             `b.yaml:1:3: key "[0].reason" is missing`,
 		goodEntry + "\n" + goodEntry:    `b.yaml:6:12: [1].pattern: "SIG-007/**/gemini" stands in line 1 already`,
 		goodEntry + "  flaky: maybe\n":  `b.yaml:5:10: [0].flaky: is a text; it must be true or false`,
@@ -105,7 +111,8 @@ func FuzzParseBaseline(f *testing.F) {
 }
 
 func excuse(pattern string) UsedExcuse {
-	return UsedExcuse{Excuse: Excuse{Pattern: pattern, Reason: "known", Issue: "https://example.com/1", Expires: "2027-01-01"}}
+	return UsedExcuse{Excuse: Excuse{Pattern: pattern, Reason: "known", Issue: "https://example.com/1",
+		Expires: "2027-01-01"}}
 }
 
 func flake() UsedExcuse {
@@ -121,7 +128,8 @@ func judgedRun(r Run, first, second Verdict) *Run {
 	r.Policy.FailOn = Fail
 	r.Cases = []CaseSummary{{Name: "a/openai"}, {Name: "b/gemini"}}
 	result := func(name string, v Verdict) Result {
-		res := Result{Requirement: "SIG-001", Consequence: specs.Refused, Check: "SIG-001/signature-bytes", Case: name, Verdict: v, Observed: 1, Findings: []Finding{}}
+		res := Result{Requirement: "SIG-001", Consequence: specs.Refused, Check: "SIG-001/signature-bytes", Case: name,
+			Verdict: v, Observed: 1, Findings: []Finding{}}
 		if r.Repeat > 1 {
 			res.Runs = Counts{v: r.Repeat}
 		}
@@ -160,15 +168,18 @@ func TestBaselineVerdicts(t *testing.T) {
 		c.run.Baseline = []UsedExcuse{c.baseline}
 		r := judgedRun(c.run, c.first, c.second)
 		if r.Baseline[0].Verdict != c.want || r.Summary.Verdict != c.overall || r.Summary.Exit != c.exit {
-			t.Errorf("%s: entry %s (%s), run %s, exit %d", c.name, r.Baseline[0].Verdict, r.Baseline[0].Problem, r.Summary.Verdict, r.Summary.Exit)
+			t.Errorf("%s: entry %s (%s), run %s, exit %d", c.name, r.Baseline[0].Verdict, r.Baseline[0].Problem,
+				r.Summary.Verdict, r.Summary.Exit)
 		}
 	}
 	expired := excuse("SIG-001/**")
 	expired.Expires = "2026-12-01"
-	if r := judgedRun(Run{Baseline: []UsedExcuse{expired}}, Fail, Pass); r.Baseline[0].Verdict != Stale || r.Summary.Verdict != Fail || !strings.Contains(r.Baseline[0].Problem, "expired on 2026-12-01") {
+	if r := judgedRun(Run{Baseline: []UsedExcuse{expired}}, Fail, Pass); r.Baseline[0].Verdict != Stale ||
+		r.Summary.Verdict != Fail || !strings.Contains(r.Baseline[0].Problem, "expired on 2026-12-01") {
 		t.Errorf("%+v", r.Baseline)
 	}
-	two := judgedRun(Run{Filter: "x", Baseline: []UsedExcuse{excuse("SIG-001/**/openai"), excuse("ORD-001/**")}}, Fail, Pass)
+	two := judgedRun(Run{Filter: "x", Baseline: []UsedExcuse{excuse("SIG-001/**/openai"), excuse("ORD-001/**")}},
+		Fail, Pass)
 	if two.Baseline[1].Verdict != NotApplicable || two.Summary.Exit != ExitOK {
 		t.Errorf("an entry that the filter leaves out: %+v", two.Baseline)
 	}
@@ -191,7 +202,8 @@ func TestBaselineOfCasesThatEndEarly(t *testing.T) {
 		{"one failure that ends its case", ending, "known-fail known-fail not-testable fail"},
 	} {
 		r := NewRun(Run{Baseline: []UsedExcuse{c.entry}, Cases: []CaseSummary{{Name: "a/openai"}, {Name: "b/openai"}}},
-			[]Result{result("SIG-001", "a/openai", Fail), result("SIG-002", "a/openai", NotTestable), result("SIG-003", "a/openai", Fail), result("SIG-002", "b/openai", NotTestable)})
+			[]Result{result("SIG-001", "a/openai", Fail), result("SIG-002", "a/openai", NotTestable),
+				result("SIG-003", "a/openai", Fail), result("SIG-002", "b/openai", NotTestable)})
 		var got []string
 		for _, res := range r.Results {
 			got = append(got, string(res.Verdict))
@@ -200,7 +212,8 @@ func TestBaselineOfCasesThatEndEarly(t *testing.T) {
 			t.Errorf("%s: %q, not %q", c.name, got, c.want)
 		}
 	}
-	r := NewRun(Run{Baseline: []UsedExcuse{ending}, Cases: []CaseSummary{{Name: "a/openai"}}}, []Result{result("SIG-001", "a/openai", Pass), result("SIG-002", "a/openai", NotTestable)})
+	r := NewRun(Run{Baseline: []UsedExcuse{ending}, Cases: []CaseSummary{{Name: "a/openai"}}},
+		[]Result{result("SIG-001", "a/openai", Pass), result("SIG-002", "a/openai", NotTestable)})
 	if r.Results[1].Verdict != NotTestable || r.Baseline[0].Verdict != Stale {
 		t.Errorf("an entry that excuses no failure: %+v %+v", r.Results, r.Baseline)
 	}
@@ -212,7 +225,8 @@ func TestUpdateBaselineIsNarrow(t *testing.T) {
 		return Result{Requirement: id, Check: id + "/x", Case: "a/openai", Verdict: v, Findings: []Finding{}}
 	}
 	cases := []CaseSummary{{Name: "a/openai"}}
-	u, err := UpdateBaseline("b.yaml", nil, NewRun(Run{Cases: cases}, []Result{result("SIG-001", Fail), result("SIG-002", NotTestable)}), excuse("").Excuse)
+	u, err := UpdateBaseline("b.yaml", nil,
+		NewRun(Run{Cases: cases}, []Result{result("SIG-001", Fail), result("SIG-002", NotTestable)}), excuse("").Excuse)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,8 +234,10 @@ func TestUpdateBaselineIsNarrow(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Pattern != "SIG-001/x/a/openai" || !list[0].EndsCase {
 		t.Fatalf("%+v %v", list, err)
 	}
-	again := NewRun(Run{Cases: cases, Baseline: []UsedExcuse{{Excuse: list[0]}}}, []Result{result("SIG-001", Fail), result("SIG-002", NotTestable)})
-	other := NewRun(Run{Cases: cases, Baseline: []UsedExcuse{{Excuse: list[0]}}}, []Result{result("SIG-001", Fail), result("SIG-002", Fail)})
+	again := NewRun(Run{Cases: cases, Baseline: []UsedExcuse{{Excuse: list[0]}}},
+		[]Result{result("SIG-001", Fail), result("SIG-002", NotTestable)})
+	other := NewRun(Run{Cases: cases, Baseline: []UsedExcuse{{Excuse: list[0]}}},
+		[]Result{result("SIG-001", Fail), result("SIG-002", Fail)})
 	if again.Summary.Exit != ExitOK || other.Summary.Exit != ExitFailure {
 		t.Errorf("the same run: exit %d; another failure: exit %d", again.Summary.Exit, other.Summary.Exit)
 	}
@@ -244,10 +260,12 @@ func TestUpdateBaseline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Join(u.Added, " ") != "SIG-001/signature-bytes/b/gemini" || strings.Join(u.Removed, " ") != "SIG-007/**/gemini SIG-001/**/anthropic" {
+	if strings.Join(u.Added, " ") != "SIG-001/signature-bytes/b/gemini" ||
+		strings.Join(u.Removed, " ") != "SIG-007/**/gemini SIG-001/**/anthropic" {
 		t.Errorf("%q %q", u.Added, u.Removed)
 	}
-	for _, want := range []string{"# Known failures of my agent.\n", "# stays\n- pattern: SIG-001/**/openai\n", "reason: 'why: it'\n"} {
+	for _, want := range []string{"# Known failures of my agent.\n", "# stays\n- pattern: SIG-001/**/openai\n",
+		"reason: 'why: it'\n"} {
 		if !strings.Contains(string(u.Text), want) {
 			t.Errorf("%q is missing in\n%s", want, u.Text)
 		}
@@ -273,13 +291,15 @@ func TestUpdateBaseline(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(u.Text), "# Breaches that are known") || len(u.Added) != 1 {
 		t.Errorf("%s %v", u.Text, err)
 	}
-	if u, err = UpdateBaseline("b.yaml", u.Text, judgedRun(Run{}, Pass, Pass), fresh); err != nil || len(u.Removed) != 1 {
+	if u, err = UpdateBaseline("b.yaml", u.Text, judgedRun(Run{}, Pass, Pass), fresh); err != nil ||
+		len(u.Removed) != 1 {
 		t.Errorf("%+v %v", u, err)
 	}
 	if list, err := ParseBaseline("b.yaml", u.Text); err != nil || len(list) > 0 {
 		t.Errorf("%s: %v", u.Text, err)
 	}
-	if _, err := UpdateBaseline("b.yaml", nil, judgedRun(Run{}, Fail, Pass), Excuse{Reason: "r"}); err == nil || !strings.Contains(err.Error(), "--issue: is missing") {
+	if _, err := UpdateBaseline("b.yaml", nil, judgedRun(Run{}, Fail, Pass), Excuse{Reason: "r"}); err == nil ||
+		!strings.Contains(err.Error(), "--issue: is missing") {
 		t.Error(err)
 	}
 }

@@ -95,7 +95,8 @@ type voidResult struct {
 // which no rule saw anything, or no call was accepted, is not testable.
 func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 	out := Recording{
-		Path: rec.Path, Format: rec.Format, Provider: strings.Join(rec.Evidence.Providers(), ","), Client: clientName(rec.Evidence.Exchanges),
+		Path: rec.Path, Format: rec.Format, Provider: strings.Join(rec.Evidence.Providers(), ","),
+		Client:    clientName(rec.Evidence.Exchanges),
 		Exchanges: len(rec.Evidence.Exchanges), Findings: []Finding{}, Skipped: rec.Skipped,
 		Redacted: rec.Evidence.Redactions(),
 	}
@@ -259,7 +260,8 @@ func BeginChecked(tool Tool, policy Policy) *Checked {
 		CheckedHead: CheckedHead{Schema: CheckedSchema, Tool: tool, Policy: policy},
 		Summary:     Summary{Counts: Counts{}, Findings: Counts{}},
 		tallies:     tallies{}, reasons: map[string]bool{}, clients: map[string]int{},
-		shown: &view{limit: maxIssues, known: map[issueKind]int{}, byID: map[string]int{}, detailCounts: map[string]int{}},
+		shown: &view{limit: maxIssues, known: map[issueKind]int{}, byID: map[string]int{},
+			detailCounts: map[string]int{}},
 	}
 }
 
@@ -329,8 +331,10 @@ func (c *Checked) Finish() {
 			t.observedSilently = 0 // a recording that cannot tell says nothing beside one that can
 		}
 	}
-	c.Summary.Areas, c.Summary.Coverage = c.tallies.areas(), c.tallies.coverage(slices.Collect(maps.Keys(c.tallies)), policy.Require)
-	c.Summary.conclude(policy, decide.ReportFacts{Shard: c.Shard != nil, Empty: c.judged == 0 && (c.Shard == nil || c.count == 0)})
+	c.Summary.Areas, c.Summary.Coverage = c.tallies.areas(),
+		c.tallies.coverage(slices.Collect(maps.Keys(c.tallies)), policy.Require)
+	c.Summary.conclude(policy, decide.ReportFacts{Shard: c.Shard != nil,
+		Empty: c.judged == 0 && (c.Shard == nil || c.count == 0)})
 }
 
 // Count is the number of recordings.
@@ -345,12 +349,16 @@ func (c *Checked) checkedNotes() (list []string) {
 	switch {
 	case c.Shard == nil:
 	case c.count == 0:
-		list = append(list, fmt.Sprintf("shard %s holds no recording, which is not a failure; conform matrix puts the shards together", c.Shard))
+		list = append(list,
+			fmt.Sprintf("shard %s holds no recording, which is not a failure; conform matrix puts the shards together",
+				c.Shard))
 	default:
-		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", c.Shard, countOf(c.count, "recording")))
+		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", c.Shard,
+			countOf(c.count, "recording")))
 	}
 	if n := c.recorded; n > 0 {
-		list = append(list, fmt.Sprintf("accepted in this recording, %s: where the provider itself answered and nobody changed the file, --foreign takes its word", countOf(n, "finding")))
+		list = append(list,
+			fmt.Sprintf("accepted in this recording, %s: where the provider itself answered and nobody changed the file, --foreign takes its word", countOf(n, "finding")))
 	}
 	return list
 }

@@ -54,7 +54,8 @@ func newKeeper(names []RuleName) *keeper {
 	k := &keeper{ordinal: map[string]int{}, listed: map[keptResult]bool{}}
 	for i, n := range names {
 		k.ordinal[n.Check] = i
-		k.rules = append(k.rules, Rule{specs.Requirement{ID: n.Requirement, Consequence: n.Consequence}, check.Check{ID: n.Check, Source: n.OfSource}})
+		k.rules = append(k.rules, Rule{specs.Requirement{ID: n.Requirement, Consequence: n.Consequence},
+			check.Check{ID: n.Check, Source: n.OfSource}})
 	}
 	return k
 }
@@ -344,7 +345,8 @@ func OpenChecked(name string, file io.ReaderAt, size int64) (f *CheckedFile, err
 func (f *CheckedFile) readDocument(d *json.Decoder) error {
 	var passedOver []string
 	members := map[json.Token]any{
-		"schema": &f.Head.Schema, "tool": &f.Head.Tool, "policy": &f.Head.Policy, "shard": &f.Head.Shard, "rules": &f.Head.Rules,
+		"schema": &f.Head.Schema, "tool": &f.Head.Tool, "policy": &f.Head.Policy, "shard": &f.Head.Shard,
+		"rules":     &f.Head.Rules,
 		"arguments": &f.Head.Arguments, "passed_over": &passedOver, "summary": &Summary{},
 	}
 	_, err := d.Token()
@@ -407,7 +409,8 @@ func MergeChecked(files []*CheckedFile) (c *Checked, each func(add func(*Recordi
 		head := f.Head
 		head.Shard = &Shard{first.Head.Shard.Index, f.Head.Shard.Of}
 		if why := first.Head.Differs(head); why != "" {
-			return nil, nil, fmt.Errorf("%s and %s: are not shards of one check: %s; run all shards with the same program and arguments", first.Name, f.Name, why)
+			return nil, nil,
+				fmt.Errorf("%s and %s: are not shards of one check: %s; run all shards with the same program and arguments", first.Name, f.Name, why)
 		}
 		names, shards = append(names, f.Name), append(shards, *f.Head.Shard)
 	}
@@ -417,7 +420,8 @@ func MergeChecked(files []*CheckedFile) (c *Checked, each func(add func(*Recordi
 	for _, f := range files {
 		for path := range f.spans {
 			if other := owner[path]; other != nil {
-				return nil, nil, fmt.Errorf("%s and %s: both hold %s; they are not shards of one check", other.Name, f.Name, path)
+				return nil, nil, fmt.Errorf("%s and %s: both hold %s; they are not shards of one check", other.Name,
+					f.Name, path)
 			}
 			owner[path] = f
 			paths = append(paths, path)

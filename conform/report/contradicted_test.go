@@ -32,11 +32,12 @@ func TestContradicted(t *testing.T) {
 		body     string
 		accepted bool
 	}{
-		"answered":  {200, string(acceptedCall(0).Response.Body), true},
-		"refused":   {400, `{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`, false},
-		"empty":     {200, "", false},
-		"not ours":  {200, "<html>", false},
-		"failed":    {200, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n", false},
+		"answered": {200, string(acceptedCall(0).Response.Body), true},
+		"refused":  {400, `{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`, false},
+		"empty":    {200, "", false},
+		"not ours": {200, "<html>", false},
+		"failed": {200,
+			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n", false},
 		"no answer": {0, "", false},
 	}
 	excused := 0
@@ -48,8 +49,10 @@ func TestContradicted(t *testing.T) {
 						x := acceptedCall(0)
 						x.Provenance, x.Request.URL, x.Missed = provenance, url, missed
 						x.Response.Status, x.Response.Body = reply.status, []byte(reply.body)
-						res := Rule{requirement("SIG-001", consequence), check.Check{ID: "SIG-001/x", Run: found(1, check.Finding{Message: "m"})}}.
-							Judge(check.Decode(&evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{x}}))
+						res := Rule{requirement("SIG-001", consequence),
+							check.Check{ID: "SIG-001/x", Run: found(1, check.Finding{Message: "m"})}}.
+							Judge(check.Decode(&evidence.Evidence{Source: evidence.SourceRecording,
+								Exchanges: []evidence.Exchange{x}}))
 						isWord := provenance == evidence.ProvenanceLive || provenance == evidence.ProvenanceForeign
 						want := Warn
 						switch {
@@ -60,7 +63,8 @@ func TestContradicted(t *testing.T) {
 							want = Fail
 						}
 						if res.Verdict != want || len(res.Findings) != 1 || res.Findings[0].Verdict != want {
-							t.Errorf("%s, %q, %s, %s, missed %t: %s, want %s", consequence, provenance, url, name, missed, res.Verdict, want)
+							t.Errorf("%s, %q, %s, %s, missed %t: %s, want %s", consequence, provenance, url, name,
+								missed, res.Verdict, want)
 						}
 					}
 				}
@@ -76,7 +80,8 @@ func TestContradicted(t *testing.T) {
 // was, whether a recording says that it was accepted, and where to declare that.
 func TestOutcome(t *testing.T) {
 	const own, other = "https://api.anthropic.com/v1/messages", "https://gateway.example.com/v1/messages"
-	rule := Rule{requirement("SIG-001", specs.Refused), check.Check{ID: "SIG-001/x", Run: found(1, check.Finding{Check: "SIG-001/x", Message: "cut after byte 4"})}}
+	rule := Rule{requirement("SIG-001", specs.Refused),
+		check.Check{ID: "SIG-001/x", Run: found(1, check.Finding{Check: "SIG-001/x", Message: "cut after byte 4"})}}
 	words := `{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`
 	for _, c := range []struct {
 		name       string
@@ -91,12 +96,16 @@ func TestOutcome(t *testing.T) {
 		{"refused by our simulator", evidence.ProvenanceSimulator, own, 400, Fail, "(refused)", decide.AnswerRefused},
 		{"refused by a gateway", evidence.ProvenanceUndeclared, other, 400, Fail, "(refused)", decide.AnswerRefused},
 		{"too many requests", evidence.ProvenanceUndeclared, own, 429, Fail, "(would be refused)", decide.AnswerNone},
-		{"a refusal that was put in", evidence.ProvenanceInjected, own, 400, Fail, "(would be refused)", decide.AnswerNone},
+		{"a refusal that was put in", evidence.ProvenanceInjected, own, 400, Fail, "(would be refused)",
+			decide.AnswerNone},
 		{"accepted, live", evidence.ProvenanceLive, own, 200, Contradicted, "(refused)", decide.AnswerAccepted},
 		{"accepted, declared", evidence.ProvenanceForeign, own, 200, Contradicted, "(refused)", decide.AnswerAccepted},
-		{"accepted, not declared", evidence.ProvenanceUndeclared, own, 200, Fail, "(would be refused; accepted in this recording)", decide.AnswerRecorded},
-		{"accepted by another host", evidence.ProvenanceUndeclared, other, 200, Fail, "(would be refused)", decide.AnswerNone},
-		{"accepted by our simulator", evidence.ProvenanceSimulator, own, 200, Fail, "(would be refused)", decide.AnswerSimulated},
+		{"accepted, not declared", evidence.ProvenanceUndeclared, own, 200, Fail,
+			"(would be refused; accepted in this recording)", decide.AnswerRecorded},
+		{"accepted by another host", evidence.ProvenanceUndeclared, other, 200, Fail, "(would be refused)",
+			decide.AnswerNone},
+		{"accepted by our simulator", evidence.ProvenanceSimulator, own, 200, Fail, "(would be refused)",
+			decide.AnswerSimulated},
 		{"scripted", evidence.ProvenanceSynthetic, own, 200, Fail, "(would be refused)", decide.AnswerNone},
 		{"put in", evidence.ProvenanceInjected, own, 200, Fail, "(would be refused)", decide.AnswerNone},
 		{"no answer", evidence.ProvenanceUndeclared, own, 0, Fail, "(would be refused)", decide.AnswerNone},
@@ -106,15 +115,18 @@ func TestOutcome(t *testing.T) {
 		if c.status != 200 {
 			x.Response.Body = []byte(words)
 		}
-		rec := JudgeRecording([]Rule{rule}, evidence.Recording{Path: "a", Evidence: evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{x}}})
+		rec := JudgeRecording([]Rule{rule}, evidence.Recording{Path: "a",
+			Evidence: evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{x}}})
 		report := NewChecked(Tool{Name: "conform", Version: "1"}, Policy{FailOn: Fail}, []Recording{rec})
 		f := report.Recordings[0].Findings[0]
-		if f.Verdict != c.verdict || f.Answer != c.answer || strings.HasSuffix(f.Message, "; our simulator answered 200") != (c.answer == decide.AnswerSimulated) {
+		if f.Verdict != c.verdict || f.Answer != c.answer ||
+			strings.HasSuffix(f.Message, "; our simulator answered 200") != (c.answer == decide.AnswerSimulated) {
 			t.Errorf("%s: %+v", c.name, f)
 		}
 		var text, markdown, doc bytes.Buffer
 		NewTerminal(&text, false).Checked(report)
-		if err := cmp.Or(report.WriteMarkdown(&markdown), WriteJSON(&doc, report), schemas.Validate(schemas.Check, doc.Bytes())); err != nil {
+		if err := cmp.Or(report.WriteMarkdown(&markdown), WriteJSON(&doc, report),
+			schemas.Validate(schemas.Check, doc.Bytes())); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		var back Checked
@@ -122,7 +134,8 @@ func TestOutcome(t *testing.T) {
 			t.Errorf("%s: read back as %+v, %v", c.name, back.Recordings, err)
 		}
 		for form, said := range map[string]string{"terminal": text.String(), "markdown": markdown.String()} {
-			if !strings.Contains(said, c.printed) || strings.Contains(said, "--foreign") != (c.answer == decide.AnswerRecorded) {
+			if !strings.Contains(said, c.printed) ||
+				strings.Contains(said, "--foreign") != (c.answer == decide.AnswerRecorded) {
 				t.Errorf("%s, %s: want %s\n%s", c.name, form, c.printed, said)
 			}
 		}
@@ -142,7 +155,8 @@ func TestRefusedIsApart(t *testing.T) {
 	}
 	got := Rule{requirement("SIG-001", specs.Refused), check.Check{ID: "SIG-001/x", Run: found(3, list...)}}.
 		Judge(check.Decode(&evidence.Evidence{Source: evidence.SourceRecording, Exchanges: x})).Findings
-	if len(got) != 2 || got[0].Answer != decide.AnswerRecorded || len(got[0].Places) != 1 || got[1].Answer != decide.AnswerRefused {
+	if len(got) != 2 || got[0].Answer != decide.AnswerRecorded || len(got[0].Places) != 1 ||
+		got[1].Answer != decide.AnswerRefused {
 		t.Errorf("%+v", got)
 	}
 }
@@ -152,7 +166,8 @@ func TestRefusedIsApart(t *testing.T) {
 func TestContradictedCountsForNothing(t *testing.T) {
 	x := acceptedCall(0)
 	x.Provenance = evidence.ProvenanceForeign
-	rec := evidence.Recording{Path: "a", Evidence: evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{x}}}
+	rec := evidence.Recording{Path: "a",
+		Evidence: evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{x}}}
 	rule := func(id string, run func(*check.Trace) check.Result) Rule {
 		return Rule{requirement(id, specs.Refused), check.Check{ID: id + "/x", Run: run}}
 	}
@@ -165,7 +180,9 @@ func TestContradictedCountsForNothing(t *testing.T) {
 	}{
 		{"alone it shows nothing", []Rule{contradicted, rule("SIG-002", found(0))}, Contradicted, ExitIncomplete},
 		{"beside a pass", []Rule{contradicted, rule("SIG-002", found(1))}, Pass, ExitOK},
-		{"beside a failure", []Rule{contradicted, rule("SIG-002", found(0, check.Finding{Check: "SIG-002/x", Message: "m", Exchange: 7}))}, Fail, ExitFailure},
+		{"beside a failure", []Rule{contradicted,
+			rule("SIG-002", found(0, check.Finding{Check: "SIG-002/x", Message: "m", Exchange: 7}))}, Fail,
+			ExitFailure},
 	} {
 		got := NewChecked(Tool{}, Policy{Strict: true, FailOn: Warn}, []Recording{JudgeRecording(c.rules, rec)})
 		if got.Summary.Verdict != c.verdict || got.Summary.Exit != c.exit || got.Summary.Findings[Contradicted] != 1 {

@@ -31,7 +31,8 @@ func NewDutyCase(name, provider string) *DutyCase {
 
 func (d *DutyCase) resultOf(id string) *Result {
 	if d.seen[id] == nil {
-		d.seen[id] = &Result{Requirement: id, Check: id, Case: d.Name, Provider: d.Provider, Findings: []decide.Finding{}}
+		d.seen[id] = &Result{Requirement: id, Check: id, Case: d.Name, Provider: d.Provider,
+			Findings: []decide.Finding{}}
 		d.order = append(d.order, id)
 	}
 	return d.seen[id]
@@ -60,7 +61,8 @@ func (d *DutyCase) Breach(id string, at DutyBreach, form string, args ...any) {
 		return
 	}
 	found := decide.Finding{
-		Requirement: id, Check: id, Rule: id, Exchange: decide.Ordinal(at.Exchange), Event: -1, Offset: -1, Path: at.Path,
+		Requirement: id, Check: id, Rule: id, Exchange: decide.Ordinal(at.Exchange), Event: -1, Offset: -1,
+		Path:        at.Path,
 		Consequence: at.Consequence, Message: fmt.Sprintf(form, args...), Compare: at.Compare, Form: form,
 	}
 	if at.Rule != "" {
@@ -121,7 +123,8 @@ func (d *DutyCase) JudgeReply(n int, x *rule.Exchange, except map[string]bool) (
 			continue
 		}
 		for _, b := range pass.Breaches {
-			d.Breach(pass.ID, DutyBreach{Exchange: n, Path: b.At.Path, Consequence: specs.Consequence(b.Consequence)}, "%s", b.Message())
+			d.Breach(pass.ID, DutyBreach{Exchange: n, Path: b.At.Path, Consequence: specs.Consequence(b.Consequence)},
+				"%s", b.Message())
 		}
 		breaches += len(pass.Breaches)
 	}

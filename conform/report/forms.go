@@ -28,7 +28,8 @@ func (c *Checked) WriteMarkdown(w io.Writer) error { return c.view().writeMarkdo
 
 func (v *view) writeMarkdown(w io.Writer) error {
 	var b, tail strings.Builder
-	fmt.Fprintf(&b, "### conform: %s\n\n**%s** %s\n\n", strings.ToUpper(string(v.summary.Verdict)), MarkdownCode(cutText(v.oneLine(), 300)), v.summary.Coverage)
+	fmt.Fprintf(&b, "### conform: %s\n\n**%s** %s\n\n", strings.ToUpper(string(v.summary.Verdict)),
+		MarkdownCode(cutText(v.oneLine(), 300)), v.summary.Coverage)
 	if reason := v.reason(); reason != "" {
 		b.WriteString(MarkdownCode(cutText(reason, 300)) + "\n\n")
 	}
@@ -154,7 +155,8 @@ func (v *view) writeAnnotations(w io.Writer, elsewhere string) error {
 	if v.summary.Exit != ExitOK {
 		kind = "error"
 	}
-	fmt.Fprintf(&b, "::%s title=conform::%s\n", kind, workflowMessage.Replace(terminal.Line(cutText(v.oneLine()+": "+v.summary.verdictLine(v.counted), 1000))))
+	fmt.Fprintf(&b, "::%s title=conform::%s\n", kind,
+		workflowMessage.Replace(terminal.Line(cutText(v.oneLine()+": "+v.summary.verdictLine(v.counted), 1000))))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -178,5 +180,6 @@ func (i issue) annotationLine() string {
 			text += terminal.Line(cutText(d.String(), 1000)) + "\n"
 		}
 	}
-	return fmt.Sprintf("::%s %s::%s", kind, properties, workflowMessage.Replace(strings.TrimSpace(cmp.Or(text, string(i.verdict)))))
+	return fmt.Sprintf("::%s %s::%s", kind, properties,
+		workflowMessage.Replace(strings.TrimSpace(cmp.Or(text, string(i.verdict)))))
 }

@@ -20,18 +20,23 @@ const hostile = "x\x1b[31m\x00\u202e\xff </code><script>alert(1)</script> @team 
 func hostileRun(n int) *Run {
 	var results []Result
 	for i := range n {
-		f := finding("SIG-001", specs.Refused, check.Finding{Check: "SIG-001/x", Exchange: decide.Ordinal(i), Event: -1, Offset: -1, Path: hostile, Message: hostile, Fix: hostile})
-		results = append(results, Result{Requirement: "SIG-001", Check: "SIG-001/x", Case: hostile, Verdict: Fail, Findings: []Finding{f}, Reason: hostile})
+		f := finding("SIG-001", specs.Refused, check.Finding{Check: "SIG-001/x", Exchange: decide.Ordinal(i), Event: -1,
+			Offset: -1, Path: hostile, Message: hostile, Fix: hostile})
+		results = append(results, Result{Requirement: "SIG-001", Check: "SIG-001/x", Case: hostile, Verdict: Fail,
+			Findings: []Finding{f}, Reason: hostile})
 	}
-	return NewRun(Run{Subject: Subject{Name: hostile, Version: hostile, Kind: "command"}, Filter: hostile, Guard: hostile,
-		Cases: []CaseSummary{{Name: hostile, Reason: hostile}}, Hosts: []Host{{Name: hostile, Attempts: 1}}, Isolation: &Isolation{Reason: hostile}}, results)
+	return NewRun(Run{Subject: Subject{Name: hostile, Version: hostile, Kind: "command"}, Filter: hostile,
+		Guard: hostile,
+		Cases: []CaseSummary{{Name: hostile, Reason: hostile}}, Hosts: []Host{{Name: hostile, Attempts: 1}},
+		Isolation: &Isolation{Reason: hostile}}, results)
 }
 
 // Text of others stays text in every form.
 func TestHostileText(t *testing.T) {
 	r := hostileRun(3)
 	forms := map[string]string{}
-	for name, write := range map[string]func(io.Writer) error{"markdown": r.WriteMarkdown, "github": func(w io.Writer) error { return r.WriteAnnotations(w, "") }, "junit": r.WriteJUnit,
+	for name, write := range map[string]func(io.Writer) error{"markdown": r.WriteMarkdown,
+		"github": func(w io.Writer) error { return r.WriteAnnotations(w, "") }, "junit": r.WriteJUnit,
 		"terminal": func(w io.Writer) error { NewTerminal(w, false).Run(r); return nil }} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -48,7 +53,8 @@ func TestHostileText(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(forms["github"]) {
-		if !regexp.MustCompile(`^::(error|warning|notice) title=[^:,]*::`).MatchString(line) || strings.HasPrefix(line, "::error::y") {
+		if !regexp.MustCompile(`^::(error|warning|notice) title=[^:,]*::`).MatchString(line) ||
+			strings.HasPrefix(line, "::error::y") {
 			t.Errorf("not a command of ours: %q", line)
 		}
 	}
@@ -60,11 +66,14 @@ func TestMarkdownIsBounded(t *testing.T) {
 	if err := hostileRun(3000).WriteMarkdown(&b); err != nil {
 		t.Fatal(err)
 	}
-	if b.Len() > 65_536 || !strings.Contains(b.String(), " more; the JSON report has them") || !strings.HasSuffix(b.String(), "</code>\n") || strings.Count(b.String(), "<details>") != strings.Count(b.String(), "</details>") {
+	if b.Len() > 65_536 || !strings.Contains(b.String(), " more; the JSON report has them") ||
+		!strings.HasSuffix(b.String(), "</code>\n") ||
+		strings.Count(b.String(), "<details>") != strings.Count(b.String(), "</details>") {
 		t.Errorf("%d bytes, ends %q", b.Len(), b.String()[b.Len()-300:])
 	}
 	b.Reset()
-	if err := hostileRun(3000).WriteAnnotations(&b, ""); err != nil || bytes.Count(b.Bytes(), []byte("\n")) != maxAnnotations+2 {
+	if err := hostileRun(3000).WriteAnnotations(&b, ""); err != nil ||
+		bytes.Count(b.Bytes(), []byte("\n")) != maxAnnotations+2 {
 		t.Errorf("%d annotations, %v", bytes.Count(b.Bytes(), []byte("\n")), err)
 	}
 }
@@ -73,7 +82,8 @@ func TestMarkdownIsBounded(t *testing.T) {
 func TestKnownAndFlakyAreShown(t *testing.T) {
 	known := judgedRun(Run{Baseline: []UsedExcuse{excuse("SIG-001/**/openai")}}, Fail, Pass)
 	flaky := NewRun(Run{Repeat: 3}, FoldRepeats([]Result{
-		{Requirement: "SIG-001", Check: "SIG-001/x", Case: "a/openai", Verdict: Fail}, {Requirement: "SIG-001", Check: "SIG-001/x", Case: "a/openai", Verdict: Pass}}))
+		{Requirement: "SIG-001", Check: "SIG-001/x", Case: "a/openai", Verdict: Fail},
+		{Requirement: "SIG-001", Check: "SIG-001/x", Case: "a/openai", Verdict: Pass}}))
 	for want, r := range map[string]*Run{
 		"known-fail     SIG-001/signature-bytes  a/openai\n    known until 2027-01-01: known (https://example.com/1)\n": known,
 		"baseline: 1 of 2 results known to fail":                                            known,
@@ -130,7 +140,8 @@ func TestMarkdownBeginsWithFindings(t *testing.T) {
 		before, after, found = strings.Cut(b.String(), "SIG-001")
 	}
 	_, folded, _ := strings.Cut(after, "<details><summary>not run")
-	if !found || strings.Count(before, "\n") > 20 || strings.Contains(before, "<details>") || !strings.Contains(folded, "the agent has no tools") {
+	if !found || strings.Count(before, "\n") > 20 || strings.Contains(before, "<details>") ||
+		!strings.Contains(folded, "the agent has no tools") {
 		t.Error(b.String())
 	}
 }

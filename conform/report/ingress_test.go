@@ -18,7 +18,8 @@ func TestCompareIngress(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
-	if lines := (&view{differences: got}).differenceLines(); len(lines) != 1 || !strings.Contains(lines[0], "1 case: pass by mitm, fail by base URL") {
+	if lines := (&view{differences: got}).differenceLines(); len(lines) != 1 ||
+		!strings.Contains(lines[0], "1 case: pass by mitm, fail by base URL") {
 		t.Error(lines)
 	}
 }

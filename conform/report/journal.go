@@ -244,7 +244,8 @@ func (j *Journal) Run(baseline []Excuse) *Run {
 	r := j.Header.newRun(baseline)
 	r.Interrupted = true
 	if end := j.End; end != nil {
-		r.DurationMS, r.Isolation, r.Guard, r.Live, r.Interrupted = end.DurationMS, end.Isolation, end.Guard, end.Live, false
+		r.DurationMS, r.Isolation, r.Guard, r.Live, r.Interrupted = end.DurationMS, end.Isolation, end.Guard,
+			end.Live, false
 	}
 	var results []Result
 	for _, e := range j.Entries {
@@ -330,7 +331,8 @@ func (r *Run) WriteJournal(w io.Writer) error {
 		lines = append(lines, e)
 	}
 	if !r.Interrupted {
-		lines = append(lines, JournalEnd{DurationMS: r.DurationMS, Isolation: r.Isolation, Guard: r.Guard, Live: r.Live})
+		lines = append(lines, JournalEnd{DurationMS: r.DurationMS, Isolation: r.Isolation, Guard: r.Guard,
+			Live: r.Live})
 	}
 	for _, l := range lines {
 		line, err := l.Line()

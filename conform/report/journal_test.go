@@ -14,8 +14,10 @@ import (
 func journalOf(tb testing.TB, n int, shard Shard) *Journal {
 	tb.Helper()
 	h := JournalHeader{
-		Journal: JournalSchema, Tool: Tool{"conform", "v0"}, Subject: Subject{Name: "agent", Version: "1", Kind: "command"},
-		Set: NewSet("current", []string{"ORD-001", "SIG-001", "SIG-002"}), Policy: Policy{FailOn: Fail}, Source: []string{"simulator"}, Ingress: []string{"mitm"},
+		Journal: JournalSchema, Tool: Tool{"conform", "v0"},
+		Subject: Subject{Name: "agent", Version: "1", Kind: "command"},
+		Set:     NewSet("current", []string{"ORD-001", "SIG-001", "SIG-002"}), Policy: Policy{FailOn: Fail},
+		Source: []string{"simulator"}, Ingress: []string{"mitm"},
 		Seed: "s", Started: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
 	}
 	if shard != (Shard{}) {
@@ -32,8 +34,10 @@ func journalOf(tb testing.TB, n int, shard Shard) *Journal {
 		if i == 3 {
 			verdict = Fail
 		}
-		res := Result{Requirement: "SIG-001", Consequence: specs.Refused, Check: "SIG-001/signature-bytes", Case: c.Name, Verdict: verdict, Observed: 1, Findings: []Finding{}}
-		j.Entries = append(j.Entries, JournalEntry{Case: c, Results: []Result{res}, Calls: &Calls{Made: 2, Accepted: 1}, Hosts: []Host{{Name: "example.com", Attempts: 1}}})
+		res := Result{Requirement: "SIG-001", Consequence: specs.Refused, Check: "SIG-001/signature-bytes",
+			Case: c.Name, Verdict: verdict, Observed: 1, Findings: []Finding{}}
+		j.Entries = append(j.Entries, JournalEntry{Case: c, Results: []Result{res}, Calls: &Calls{Made: 2, Accepted: 1},
+			Hosts: []Host{{Name: "example.com", Attempts: 1}}})
 	}
 	if len(j.Header.Plan) > 0 {
 		j.Header.Expected = []string{"SIG-001", "SIG-002"}
@@ -86,10 +90,12 @@ func TestJournalCutAnywhere(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || len(j.Entries) != min(lines-1, 6) || (j.End != nil) != (cut == len(text)) || j.Whole != int64(bytes.LastIndexByte(text[:cut], '\n')+1) {
+		if err != nil || len(j.Entries) != min(lines-1, 6) || (j.End != nil) != (cut == len(text)) ||
+			j.Whole != int64(bytes.LastIndexByte(text[:cut], '\n')+1) {
 			t.Fatalf("cut at %d: %v %+v", cut, err, j)
 		}
-		if r := j.Run(nil); r.Interrupted != (cut < len(text)) || r.Interrupted && r.Summary.Exit != ExitInterrupted || len(r.Cases) != 6 {
+		if r := j.Run(nil); r.Interrupted != (cut < len(text)) || r.Interrupted && r.Summary.Exit != ExitInterrupted ||
+			len(r.Cases) != 6 {
 			t.Fatalf("cut at %d: %+v", cut, r.Summary)
 		}
 	}
@@ -98,10 +104,12 @@ func TestJournalCutAnywhere(t *testing.T) {
 func TestJournalRefusesWhatItDoesNotKnow(t *testing.T) {
 	lines := strings.SplitAfter(string(journalText(t, journalOf(t, 3, Shard{}))), "\n")
 	for name, c := range map[string]struct{ text, want string }{
-		"garbage":              {lines[0] + "garbage\n" + lines[1], "j:2: is not a line of a journal"},
-		"a later version":      {strings.Replace(lines[0], "journal.v1", "journal.v9", 1), "j:1: is not a line of a journal of this version"},
-		"an unknown member":    {lines[0] + `{"case":{"name":"case-0/openai","verdict":"pass","provider":"p"},"results":[],"new":1}` + "\n", "j:2: "},
-		"a case without plan":  {lines[0] + strings.ReplaceAll(lines[1], "case-0", "case-9"), "j:2: case case-9/openai is not in the plan"},
+		"garbage": {lines[0] + "garbage\n" + lines[1], "j:2: is not a line of a journal"},
+		"a later version": {strings.Replace(lines[0], "journal.v1", "journal.v9", 1),
+			"j:1: is not a line of a journal of this version"},
+		"an unknown member": {lines[0] + `{"case":{"name":"case-0/openai","verdict":"pass","provider":"p"},"results":[],"new":1}` + "\n", "j:2: "},
+		"a case without plan": {lines[0] + strings.ReplaceAll(lines[1], "case-0", "case-9"),
+			"j:2: case case-9/openai is not in the plan"},
 		"a line after the end": {strings.Join(lines, "") + lines[1], "j:6: follows the end"},
 		"two on one line":      {lines[0] + strings.TrimSpace(lines[1]) + lines[2], "j:2: "},
 	} {
@@ -177,14 +185,18 @@ func TestFoldRepeats(t *testing.T) {
 		verdicts []Verdict
 		want     Verdict
 	}{
-		{[]Verdict{Pass}, Pass}, {[]Verdict{Pass, Pass}, Pass}, {[]Verdict{Fail, Fail}, Fail}, {[]Verdict{Pass, Fail, Pass}, Flaky},
-		{[]Verdict{Warn, Pass}, Flaky}, {[]Verdict{NotTestable, Pass}, Flaky}, {[]Verdict{Contradicted, Pass}, Pass}, {[]Verdict{Fail, HarnessError}, HarnessError},
+		{[]Verdict{Pass}, Pass}, {[]Verdict{Pass, Pass}, Pass}, {[]Verdict{Fail, Fail}, Fail},
+		{[]Verdict{Pass, Fail, Pass}, Flaky},
+		{[]Verdict{Warn, Pass}, Flaky}, {[]Verdict{NotTestable, Pass}, Flaky}, {[]Verdict{Contradicted, Pass}, Pass},
+		{[]Verdict{Fail, HarnessError}, HarnessError},
 	} {
 		got := FoldRepeats(group(c.verdicts...))
-		if len(got) != 1 || got[0].Verdict != c.want || (len(c.verdicts) > 1) != (got[0].Runs.Total() == len(c.verdicts)) {
+		if len(got) != 1 || got[0].Verdict != c.want ||
+			(len(c.verdicts) > 1) != (got[0].Runs.Total() == len(c.verdicts)) {
 			t.Errorf("%v: %+v", c.verdicts, got)
 		}
-		if c.want == Flaky && !strings.Contains(got[0].Reason, fmt.Sprintf("differs between %d runs", len(c.verdicts))) {
+		if c.want == Flaky && !strings.Contains(got[0].Reason,
+			fmt.Sprintf("differs between %d runs", len(c.verdicts))) {
 			t.Errorf("%v: %s", c.verdicts, got[0].Reason)
 		}
 	}
@@ -211,7 +223,8 @@ func TestRerun(t *testing.T) {
 	again.Entries = []JournalEntry{again.Entries[3], again.Entries[5]}
 	again.Entries[0].Results[0].Verdict = Pass
 	merged := r.WithRerun(again, nil)
-	if merged.Interrupted || len(merged.Cases) != 6 || merged.Summary.Counts[Pass] != 6 || merged.Summary.Counts[Fail] != 0 || merged.Calls.Made != 14 {
+	if merged.Interrupted || len(merged.Cases) != 6 || merged.Summary.Counts[Pass] != 6 ||
+		merged.Summary.Counts[Fail] != 0 || merged.Calls.Made != 14 {
 		t.Errorf("%+v", merged.Summary)
 	}
 	// The agent may have been mended; another agent, source or filter is refused.
@@ -228,7 +241,9 @@ func TestRerun(t *testing.T) {
 // A case without a result says nothing of what was selected. It is run again where it went
 // wrong or never ran.
 func TestCasesWithoutResults(t *testing.T) {
-	r := NewRun(Run{Cases: []CaseSummary{{Name: "a/quiet"}, {Name: "b/wrong", Deviations: []string{"it was ended at its time limit"}}, {Name: "c/missing", Reason: neverRun}, {Name: "d/unfit", Reason: "needs tools"}}}, nil)
+	r := NewRun(Run{Cases: []CaseSummary{{Name: "a/quiet"},
+		{Name: "b/wrong", Deviations: []string{"it was ended at its time limit"}},
+		{Name: "c/missing", Reason: neverRun}, {Name: "d/unfit", Reason: "needs tools"}}}, nil)
 	settled := r.Settled()
 	for i, want := range []struct {
 		verdict Verdict

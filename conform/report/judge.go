@@ -58,7 +58,8 @@ func Rules(catalogue []specs.Requirement, checks []check.Check) ([]Rule, error) 
 			c, ok := byID[id]
 			switch {
 			case !ok:
-				errs = append(errs, fmt.Errorf("%s: check %s does not exist; write it or correct the catalogue", r.ID, id))
+				errs = append(errs,
+					fmt.Errorf("%s: check %s does not exist; write it or correct the catalogue", r.ID, id))
 			case r.Status != specs.Withdrawn:
 				rules = append(rules, Rule{r, c})
 			}
@@ -229,7 +230,8 @@ func (r Rule) NewResult(name string) Result {
 
 // setConsequence takes over the worst one of the findings.
 func (r *Result) setConsequence() {
-	for _, c := range slices.Backward(append(slices.Clone(specs.Consequences), specs.ServerConsequences...)) { // the worst of them stays
+	for _, c := range slices.Backward(append(slices.Clone(specs.Consequences),
+		specs.ServerConsequences...)) { // the worst of them stays
 		if slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Consequence == c }) {
 			r.Consequence = c
 		}
@@ -249,7 +251,8 @@ func (r *Rule) notApplicable(source string, providers []string) string {
 	if len(applies.Source) > 0 && !slices.Contains(applies.Source, source) {
 		return fmt.Sprintf("does not apply to evidence from a %s", source)
 	}
-	if len(providers) > 0 && !slices.ContainsFunc(providers, func(p string) bool { return r.Requirement.AppliesTo(p, source) }) {
+	if len(providers) > 0 && !slices.ContainsFunc(providers,
+		func(p string) bool { return r.Requirement.AppliesTo(p, source) }) {
 		return "does not apply to " + strings.Join(providers, ", ")
 	}
 	return ""
@@ -282,7 +285,8 @@ func (r *Run) applyBaseline() {
 // does not excuse.
 func (r *Run) failsOtherwise(pattern string) bool {
 	return slices.ContainsFunc(r.Results, func(res Result) bool {
-		return (res.Verdict == Flaky || res.Verdict == Fail) && res.Check != "" && matchesName(pattern, res.Check, res.Case)
+		return (res.Verdict == Flaky || res.Verdict == Fail) && res.Check != "" &&
+			matchesName(pattern, res.Check, res.Case)
 	})
 }
 
@@ -324,7 +328,8 @@ func (e Excuse) fitsVerdict(v Verdict, wasRepeated bool) bool {
 // ExcuseOf returns the entry that excuses a result.
 func (r *Run) ExcuseOf(res Result) (Excuse, bool) {
 	for _, used := range r.Baseline {
-		if res.Verdict == KnownFail && used.Verdict == KnownFail && (used.names(res) || res.Excused == NotTestable && r.endsCase(used.Excuse, res.Case)) {
+		if res.Verdict == KnownFail && used.Verdict == KnownFail &&
+			(used.names(res) || res.Excused == NotTestable && r.endsCase(used.Excuse, res.Case)) {
 			return used.Excuse, true
 		}
 	}
@@ -347,12 +352,14 @@ func (r *Run) playsPattern(pattern string) bool {
 			continue
 		}
 		for _, check := range requirement.Checks {
-			if slices.ContainsFunc(r.Cases, func(c CaseSummary) bool { return c.Reason == "" && matchesName(pattern, check, c.Name) }) {
+			if slices.ContainsFunc(r.Cases,
+				func(c CaseSummary) bool { return c.Reason == "" && matchesName(pattern, check, c.Name) }) {
 				return true
 			}
 		}
 	}
-	return slices.ContainsFunc(r.Results, func(res Result) bool { return res.Check != "" && matchesName(pattern, res.Check, res.Case) })
+	return slices.ContainsFunc(r.Results,
+		func(res Result) bool { return res.Check != "" && matchesName(pattern, res.Check, res.Case) })
 }
 
 // withoutExcuses returns results as they were before a baseline was applied.

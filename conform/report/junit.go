@@ -84,7 +84,8 @@ func (r *Run) WriteJUnit(w io.Writer) error {
 	all.addAsides(r.asides())
 	for _, c := range r.Cases {
 		if c.Reason != "" {
-			all.suiteNamed("cases").addCase("cases", Result{Check: "run", Case: c.Name, Verdict: c.Verdict, Reason: c.Reason})
+			all.suiteNamed("cases").addCase("cases",
+				Result{Check: "run", Case: c.Name, Verdict: c.Verdict, Reason: c.Reason})
 		}
 	}
 	all.addVerdict(r.Summary, countOf(r.countResults(), "result"))
@@ -206,10 +207,13 @@ func (all *junitSuites) addVerdict(s Summary, counted string) {
 
 func (s *junitSuite) addCase(class string, res Result) {
 	c := junitCase{
-		Class: "conform." + class, Name: terminal.Line(strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + " " + res.Case)), Time: secondsText(res.DurationMS),
+		Class:     "conform." + class,
+		Name:      terminal.Line(strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + " " + res.Case)),
+		Time:      secondsText(res.DurationMS),
 		SystemOut: res.junitProperties(),
 	}
-	problem := &junitProblem{Type: string(res.Verdict), Message: terminal.Line(firstMessage(res)), Text: findingTexts(res)}
+	problem := &junitProblem{Type: string(res.Verdict), Message: terminal.Line(firstMessage(res)),
+		Text: findingTexts(res)}
 	s.Tests++
 	switch res.Verdict {
 	case Pass:
@@ -233,7 +237,8 @@ func (s *junitSuite) addCase(class string, res Result) {
 func (r Result) junitProperties() string {
 	var b strings.Builder
 	for _, p := range []struct{ name, value string }{
-		{"verdict", string(r.Verdict)}, {"requirement", r.Requirement}, {"consequence", string(r.Consequence)}, {"provider", r.Provider}, {"evidence", terminal.Line(r.Evidence)},
+		{"verdict", string(r.Verdict)}, {"requirement", r.Requirement}, {"consequence", string(r.Consequence)},
+		{"provider", r.Provider}, {"evidence", terminal.Line(r.Evidence)},
 	} {
 		if p.value != "" {
 			fmt.Fprintf(&b, "[[PROPERTY|%s=%s]]\n", p.name, p.value)

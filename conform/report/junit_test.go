@@ -16,7 +16,8 @@ import (
 var junitElements = map[string]struct{ attributes, children string }{
 	"":           {"|", "testsuites"},
 	"testsuites": {"|name time tests failures errors", "testsuite"},
-	"testsuite":  {"name tests failures errors|skipped time timestamp hostname id package file log url group", "testcase system-out system-err properties testsuite"},
+	"testsuite": {"name tests failures errors|skipped time timestamp hostname id package file log url group",
+		"testcase system-out system-err properties testsuite"},
 	"testcase":   {"name|time classname group", "skipped error failure system-out system-err"},
 	"failure":    {"|type message", ""},
 	"error":      {"|type message", ""},
@@ -79,8 +80,10 @@ func checkJUnitAttributes(t *testing.T, element xml.StartElement) {
 
 // JUnit is as its schema says, whatever an agent wrote, and its counts are those of its cases.
 func TestJUnit(t *testing.T) {
-	checked := NewChecked(Tool{}, Policy{}, append(judged(recording("b", 2), recording("a", 3)), Unreadable(hostile, errors.New(hostile))))
-	for name, write := range map[string]func(io.Writer) error{"run": hostileRun(2).WriteJUnit, "check": func(w io.Writer) error { return writeAll(w, checked) }, "sample": sample().WriteJUnit} {
+	checked := NewChecked(Tool{}, Policy{},
+		append(judged(recording("b", 2), recording("a", 3)), Unreadable(hostile, errors.New(hostile))))
+	for name, write := range map[string]func(io.Writer) error{"run": hostileRun(2).WriteJUnit,
+		"check": func(w io.Writer) error { return writeAll(w, checked) }, "sample": sample().WriteJUnit} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
 			if err := write(&b); err != nil {
@@ -93,9 +96,11 @@ func TestJUnit(t *testing.T) {
 			}
 			var sum junitSuite
 			for _, s := range doc.Suites {
-				sum.Tests, sum.Failures, sum.Errors, sum.Skipped = sum.Tests+s.Tests, sum.Failures+s.Failures, sum.Errors+s.Errors, sum.Skipped+s.Skipped
+				sum.Tests, sum.Failures, sum.Errors, sum.Skipped = sum.Tests+s.Tests, sum.Failures+s.Failures,
+					sum.Errors+s.Errors, sum.Skipped+s.Skipped
 			}
-			if sum.Tests != count["testcase"] || sum.Failures != count["failure"] || sum.Errors != count["error"] || sum.Skipped != count["skipped"] || sum.Failures == 0 {
+			if sum.Tests != count["testcase"] || sum.Failures != count["failure"] || sum.Errors != count["error"] ||
+				sum.Skipped != count["skipped"] || sum.Failures == 0 {
 				t.Errorf("says %d %d %d %d, holds %v", sum.Tests, sum.Failures, sum.Errors, sum.Skipped, count)
 			}
 			if name != "check" && (doc.Tests != sum.Tests || doc.Failures != sum.Failures || doc.Errors != sum.Errors) {

@@ -87,10 +87,12 @@ func (p Part) comparedMembers() []comparedMember {
 func (p Part) checkShard(q Part) error {
 	why := differingMember(p.comparedMembers(), q.comparedMembers())
 	if why != "" {
-		return fmt.Errorf("%s and %s: are not shards of one run: %s; run all shards with the same program and flags", p.Name, q.Name, why)
+		return fmt.Errorf("%s and %s: are not shards of one run: %s; run all shards with the same program and flags",
+			p.Name, q.Name, why)
 	}
 	if q.Interrupted {
-		return fmt.Errorf("%s: shard %s was ended before its last case; run it again, or go on with its --journal", q.Name, q.Shard)
+		return fmt.Errorf("%s: shard %s was ended before its last case; run it again, or go on with its --journal",
+			q.Name, q.Shard)
 	}
 	return nil
 }
@@ -138,12 +140,14 @@ func checkComplete(parts []Part) error {
 	for _, p := range parts {
 		for _, c := range p.Cases {
 			if other, twice := owner[c.Name]; twice {
-				return fmt.Errorf("%s and %s: both hold the case %s; they are not shards of one run", other, p.Name, c.Name)
+				return fmt.Errorf("%s and %s: both hold the case %s; they are not shards of one run", other,
+					p.Name, c.Name)
 			}
 			owner[c.Name] = p.Name
 		}
 		if r, twice := repeatedResult(p.Results); twice {
-			return fmt.Errorf("%s: holds the result of %s for %q twice; it was changed, run the shard again", p.Name, r.Check, r.Case)
+			return fmt.Errorf("%s: holds the result of %s for %q twice; it was changed, run the shard again", p.Name,
+				r.Check, r.Case)
 		}
 	}
 	return nil
@@ -172,7 +176,8 @@ func checkShards(names []string, shards []Shard, whole string) error {
 		if n > maxMissing {
 			list += fmt.Sprintf(" and %d more", n-maxMissing)
 		}
-		return fmt.Errorf("%s: %s of %s missing: %s; name the reports of all shards", names[0], countOf(n, "shard"), whole, list)
+		return fmt.Errorf("%s: %s of %s missing: %s; name the reports of all shards", names[0], countOf(n, "shard"),
+			whole, list)
 	}
 	return nil
 }
@@ -250,7 +255,9 @@ func GroupRuns(parts []Part) ([]Part, error) {
 	for _, p := range parts {
 		if p.Shard == nil {
 			if p.Interrupted {
-				return nil, fmt.Errorf("%s: the run was ended before its last case; run it again, or go on with its --journal", p.Name)
+				return nil,
+					fmt.Errorf("%s: the run was ended before its last case; run it again, or go on with its --journal",
+						p.Name)
 			}
 			whole = append(whole, p)
 			continue
@@ -309,14 +316,18 @@ func NewMatrix(runs []Part) (*Matrix, error) {
 	}
 	for _, p := range runs {
 		if why := differingMember(of(first), of(p)); why != "" {
-			return nil, fmt.Errorf("%s and %s: cannot stand side by side: %s; run all subjects with the same program and flags", first.Name, p.Name, why)
+			return nil,
+				fmt.Errorf("%s and %s: cannot stand side by side: %s; run all subjects with the same program and flags",
+					first.Name, p.Name, why)
 		}
 		name := columnName(p.Run)
 		if other, twice := names[name]; twice {
-			return nil, fmt.Errorf("%s and %s: are both whole runs of %s; name one of them, or run it with --repeat to find flakes", other, p.Name, name)
+			return nil,
+				fmt.Errorf("%s and %s: are both whole runs of %s; name one of them, or run it with --repeat to find flakes", other, p.Name, name)
 		}
 		names[name] = p.Name
-		m.Columns = append(m.Columns, MatrixColumn{name, p.Subject, p.Source, p.Ingress, p.Started, p.Summary.Verdict, p.Summary.Exit, p.Summary.Coverage})
+		m.Columns = append(m.Columns, MatrixColumn{name, p.Subject, p.Source, p.Ingress, p.Started, p.Summary.Verdict,
+			p.Summary.Exit, p.Summary.Coverage})
 		m.Exit = worstExit(m.Exit, p.Summary.Exit)
 	}
 	m.addRows(runs)

@@ -56,7 +56,8 @@ func TestEmptyShard(t *testing.T) {
 		}
 		var out bytes.Buffer
 		NewTerminal(&out, false).Run(r)
-		if r.Summary.Exit != ExitOK || r.Summary.Verdict != NotApplicable || !strings.Contains(out.String(), "holds no case, which is not a failure") {
+		if r.Summary.Exit != ExitOK || r.Summary.Verdict != NotApplicable ||
+			!strings.Contains(out.String(), "holds no case, which is not a failure") {
 			t.Errorf("%+v\n%s", r.Summary, &out)
 		}
 		return
@@ -137,7 +138,8 @@ func TestMatrix(t *testing.T) {
 	if err := m.WriteText(&text, true); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"SIG-001      fail          pass", "ORD-001      ·             ·", "SIG-002      not testable  ·"} {
+	for _, want := range []string{"SIG-001      fail          pass", "ORD-001      ·             ·",
+		"SIG-002      not testable  ·"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, &text)
 		}
@@ -145,7 +147,8 @@ func TestMatrix(t *testing.T) {
 	if err := m.WriteMarkdown(&markdown, false); err != nil {
 		t.Fatal(err)
 	}
-	if strings.ContainsAny(text.String()+markdown.String(), "\x1b") || strings.Count(strings.Split(markdown.String(), "\n")[0], "|") != 4 {
+	if strings.ContainsAny(text.String()+markdown.String(), "\x1b") ||
+		strings.Count(strings.Split(markdown.String(), "\n")[0], "|") != 4 {
 		t.Errorf("%q", markdown.String())
 	}
 	var doc bytes.Buffer
@@ -155,12 +158,14 @@ func TestMatrix(t *testing.T) {
 	if err := schemas.Validate(schemas.Matrix, doc.Bytes()); err != nil {
 		t.Error(err)
 	}
-	if _, err := NewMatrix([]Part{{"a.json", first}, {"c.json", first}}); err == nil || !strings.Contains(err.Error(), "a.json and c.json: are both whole runs of agent 1") {
+	if _, err := NewMatrix([]Part{{"a.json", first}, {"c.json", first}}); err == nil ||
+		!strings.Contains(err.Error(), "a.json and c.json: are both whole runs of agent 1") {
 		t.Error(err)
 	}
 	frozen := *first
 	frozen.Set.Name, frozen.Subject.Name = "2026-12", "frozen"
-	if _, err := NewMatrix([]Part{{"a.json", first}, {"c.json", &frozen}}); err == nil || !strings.Contains(err.Error(), "another set") {
+	if _, err := NewMatrix([]Part{{"a.json", first}, {"c.json", &frozen}}); err == nil ||
+		!strings.Contains(err.Error(), "another set") {
 		t.Error(err)
 	}
 }

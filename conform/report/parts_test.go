@@ -68,14 +68,19 @@ func TestShardsShareOut(t *testing.T) {
 // The optional members are valid in the schema.
 func TestOptionalMembers(t *testing.T) {
 	r := NewRun(Run{
-		Tool: Tool{"conform", "v0"}, Subject: Subject{Name: "a", Kind: "command", Control: "L2"}, Set: NewSet("current", []string{"ORD-001"}),
-		Source: []string{"simulator"}, Ingress: []string{"base-url"}, Policy: Policy{FailOn: Fail}, Seed: "s", Filter: "ORD", Shard: &Shard{1, 2}, Repeat: 2,
-		Cases:     []CaseSummary{{Name: "a/b", Verdict: Pass, Provider: "b", Ingress: "mitm", Source: "simulator", DurationMS: 1, Deviations: []string{"d"}, Effects: []string{"e"}, Reason: "r"}},
+		Tool: Tool{"conform", "v0"}, Subject: Subject{Name: "a", Kind: "command", Control: "L2"},
+		Set:    NewSet("current", []string{"ORD-001"}),
+		Source: []string{"simulator"}, Ingress: []string{"base-url"}, Policy: Policy{FailOn: Fail}, Seed: "s",
+		Filter: "ORD", Shard: &Shard{1, 2}, Repeat: 2,
+		Cases: []CaseSummary{{Name: "a/b", Verdict: Pass, Provider: "b", Ingress: "mitm", Source: "simulator",
+			DurationMS: 1, Deviations: []string{"d"}, Effects: []string{"e"}, Reason: "r"}},
 		Calls:     &Calls{Made: 3, Accepted: 3, Thinking: 1, Plain: 2},
 		Hosts:     []Host{{"example.com", 2, "telemetry"}},
 		Isolation: &Isolation{Enforced: true, Reason: "r"},
-		Baseline:  []UsedExcuse{{Excuse{"SIG-001/**", "r", "https://example.com/1", "2027-01-01", true, false}, KnownFail, 1, "p"}},
-	}, []Result{{Requirement: "ORD-001", Consequence: "refused", Verdict: KnownFail, Excused: Flaky, Runs: Counts{Pass: 1, Fail: 1}, Findings: []Finding{}}})
+		Baseline: []UsedExcuse{{Excuse{"SIG-001/**", "r", "https://example.com/1", "2027-01-01", true, false},
+			KnownFail, 1, "p"}},
+	}, []Result{{Requirement: "ORD-001", Consequence: "refused", Verdict: KnownFail, Excused: Flaky,
+		Runs: Counts{Pass: 1, Fail: 1}, Findings: []Finding{}}})
 	var doc bytes.Buffer
 	if err := WriteJSON(&doc, r); err != nil {
 		t.Fatal(err)
@@ -91,12 +96,14 @@ func TestCauseOfADuty(t *testing.T) {
 	result := func(id string, rule string) Result {
 		return Result{
 			Requirement: id, Case: "hello/anthropic", Verdict: Fail, Consequence: "crash", Runs: Counts{Fail: 1},
-			Findings: []Finding{{Requirement: id, Consequence: "crash", Check: id, Rule: rule, Verdict: Fail, Message: "m", Path: "usage"}},
+			Findings: []Finding{{Requirement: id, Consequence: "crash", Check: id, Rule: rule, Verdict: Fail,
+				Message: "m", Path: "usage"}},
 		}
 	}
 	r := NewRun(Run{
-		Tool: Tool{"conform", "v0"}, Set: NewSet("current", []string{"GW-7"}), Subject: Subject{Name: "g", Kind: "gateway", Control: "L2"},
-		Source: []string{"simulator"}, Ingress: []string{"base-url"}, Policy: Policy{FailOn: Fail}, Seed: "s",
+		Tool: Tool{"conform", "v0"}, Set: NewSet("current", []string{"GW-7"}),
+		Subject: Subject{Name: "g", Kind: "gateway", Control: "L2"},
+		Source:  []string{"simulator"}, Ingress: []string{"base-url"}, Policy: Policy{FailOn: Fail}, Seed: "s",
 	}, []Result{result("GW-7", "GW-7"), result("SV-A8", "")})
 	var doc bytes.Buffer
 	if err := WriteJSON(&doc, r); err != nil {
@@ -128,9 +135,11 @@ func TestNotSeen(t *testing.T) {
 		calls Calls
 		want  string
 	}{
-		{"claude-code", Calls{Made: 3, Plain: 2}, "none of 2 calls asked the model to think; claude-code is asked to with --effort high"},
+		{"claude-code", Calls{Made: 3, Plain: 2},
+			"none of 2 calls asked the model to think; claude-code is asked to with --effort high"},
 		{"claude", Calls{Made: 3, Plain: 2}, "claude is asked to with --effort high"},
-		{"my-agent", Calls{Made: 1, Plain: 1}, "give the command the option by which the agent asks for it, or name it in effort: of a profile"},
+		{"my-agent", Calls{Made: 1, Plain: 1},
+			"give the command the option by which the agent asks for it, or name it in effort: of a profile"},
 		{"my-agent", Calls{Made: 2, Plain: 1, Thinking: 1}, ""},
 		{"my-agent", Calls{Made: 2}, ""},
 	} {

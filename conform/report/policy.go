@@ -42,7 +42,8 @@ func ParseRequired(names []string, catalogue []specs.Requirement) (ids []string,
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%q is neither a requirement nor an area that has one; did you mean %s?", name, nearestName(name, catalogue))
+			return nil, fmt.Errorf("%q is neither a requirement nor an area that has one; did you mean %s?", name,
+				nearestName(name, catalogue))
 		}
 	}
 	slices.Sort(ids)
@@ -191,7 +192,8 @@ func baselineRules() map[string]datafile.Rule {
 	return map[string]datafile.Rule{
 		"pattern": func(_, text string) error { return checkPattern(text) },
 		"address": func(_, text string) error {
-			if link, err := url.Parse(text); err != nil || link.Host == "" || link.Scheme != "https" && link.Scheme != "http" {
+			if link, err := url.Parse(text); err != nil || link.Host == "" ||
+				link.Scheme != "https" && link.Scheme != "http" {
 				return fmt.Errorf("%q is not an address that begins with https://", text)
 			}
 			return nil
@@ -214,14 +216,16 @@ func ParseBaseline(name string, data []byte) ([]Excuse, error) {
 	}
 	list = nil
 	f := datafile.Read(name, data, &list, datafile.Options{MaxBytes: MaxBaselineBytes, Rules: baselineRules()})
-	f.AddUnless(len(list) <= maxExcuses, "", "has %d entries, at most %d are read; use patterns with * and **", len(list), maxExcuses)
+	f.AddUnless(len(list) <= maxExcuses, "", "has %d entries, at most %d are read; use patterns with * and **",
+		len(list), maxExcuses)
 	first := map[string]int{}
 	for i, e := range list {
 		if !f.OK() {
 			break
 		}
 		if at, known := first[e.Pattern]; known {
-			f.Add(fmt.Sprintf("[%d].pattern", i), "%q stands in line %d already; keep one of them", e.Pattern, f.Line(fmt.Sprintf("[%d]", at)))
+			f.Add(fmt.Sprintf("[%d].pattern", i), "%q stands in line %d already; keep one of them", e.Pattern,
+				f.Line(fmt.Sprintf("[%d]", at)))
 			continue
 		}
 		first[e.Pattern] = i
@@ -290,7 +294,8 @@ func UpdateBaseline(name string, data []byte, r *Run, fresh Excuse) (u BaselineU
 // checkFresh says which flag of a new entry is missing or wrong.
 func (e Excuse) checkFresh() error {
 	for _, part := range []struct{ flag, value, rule, want string }{
-		{"reason", e.Reason, "", "say why the breach is known"}, {"issue", e.Issue, "address", "give the address of the issue in which it is worked on"},
+		{"reason", e.Reason, "", "say why the breach is known"},
+		{"issue", e.Issue, "address", "give the address of the issue in which it is worked on"},
 		{"expires", string(e.Expires), "day", "name the day, yyyy-mm-dd, on which to look at it again"},
 	} {
 		if strings.TrimSpace(part.value) == "" {

@@ -23,10 +23,12 @@ func ReadRun(name string, data []byte) (*Run, error) {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, fmt.Errorf("%s: is neither a JSON report of conform run nor a journal; make it with --report json=FILE or --journal FILE", name)
+		return nil,
+			fmt.Errorf("%s: is neither a JSON report of conform run nor a journal; make it with --report json=FILE or --journal FILE", name)
 	}
 	if head.Schema != RunSchema {
-		return nil, fmt.Errorf("%s: is %q, this conform reads %s; make it with --report json=FILE of conform run", name, head.Schema, RunSchema)
+		return nil, fmt.Errorf("%s: is %q, this conform reads %s; make it with --report json=FILE of conform run", name,
+			head.Schema, RunSchema)
 	}
 	if err := schemas.Validate(schemas.Report, data); err != nil {
 		return nil, fmt.Errorf("%s: is not a whole report: %w", name, err)
@@ -60,16 +62,19 @@ func (r *Run) caseResults() []Result {
 // journalHeader says which run this is.
 func (r *Run) journalHeader() JournalHeader {
 	return JournalHeader{
-		Journal: JournalSchema, Tool: r.Tool, Subject: r.Subject, Set: r.Set, Policy: r.Policy, Source: r.Source, Ingress: r.Ingress,
-		Seed: r.Seed, Filter: r.Filter, Shard: r.Shard, Repeat: r.Repeat, Started: r.Started, Plan: r.Cases, Expected: r.Expected,
+		Journal: JournalSchema, Tool: r.Tool, Subject: r.Subject, Set: r.Set, Policy: r.Policy, Source: r.Source,
+		Ingress: r.Ingress,
+		Seed:    r.Seed, Filter: r.Filter, Shard: r.Shard, Repeat: r.Repeat, Started: r.Started, Plan: r.Cases,
+		Expected: r.Expected,
 	}
 }
 
 // newRun is the beginning of the report of the run that h names.
 func (h JournalHeader) newRun(baseline []Excuse) Run {
 	r := Run{
-		Tool: h.Tool, Subject: h.Subject, Set: h.Set, Policy: h.Policy, Source: h.Source, Ingress: h.Ingress, Started: h.Started,
-		Seed: h.Seed, Filter: h.Filter, Shard: h.Shard, Repeat: h.Repeat, Expected: h.Expected,
+		Tool: h.Tool, Subject: h.Subject, Set: h.Set, Policy: h.Policy, Source: h.Source, Ingress: h.Ingress,
+		Started: h.Started,
+		Seed:    h.Seed, Filter: h.Filter, Shard: h.Shard, Repeat: h.Repeat, Expected: h.Expected,
 	}
 	for _, e := range baseline {
 		r.Baseline = append(r.Baseline, UsedExcuse{Excuse: e})
@@ -92,8 +97,9 @@ func (r *Run) DiffersFrom(h JournalHeader) string {
 			{"strictness", fmt.Sprint(h.Policy.Strict)},
 		}
 	}
-	own := JournalHeader{Tool: r.Tool, Subject: r.Subject, Set: r.Set, Policy: r.Policy, Source: r.Source, Ingress: r.Ingress,
-		Filter: r.Filter, Shard: r.Shard}
+	own := JournalHeader{Tool: r.Tool, Subject: r.Subject, Set: r.Set, Policy: r.Policy, Source: r.Source,
+		Ingress: r.Ingress,
+		Filter:  r.Filter, Shard: r.Shard}
 	return differingMember(of(own), of(h))
 }
 

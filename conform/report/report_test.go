@@ -56,7 +56,8 @@ func found(n int, findings ...check.Finding) func(*check.Trace) check.Result {
 var breach = check.Finding{
 	Check: "SIG-001/signature-bytes", Exchange: 1, Event: 14, Offset: 3021, Path: "messages[3].content[0].signature",
 	Rule: "A-34", Message: "differs <here>", Fix: "keep it",
-	Compare: &decide.Comparison{Expected: "…abXcd…", Actual: "…abYcd…", Mark: 3, Differs: 420, ExpectedBytes: 424, ActualBytes: 424},
+	Compare: &decide.Comparison{Expected: "…abXcd…", Actual: "…abYcd…", Mark: 3, Differs: 420, ExpectedBytes: 424,
+		ActualBytes: 424},
 }
 
 func TestRulesPairCatalogueAndChecks(t *testing.T) {
@@ -68,16 +69,19 @@ func TestRulesPairCatalogueAndChecks(t *testing.T) {
 	if err != nil || len(rules) != 2 || rules[0].Check.ID != "ORD-001/a" {
 		t.Fatal(rules, err)
 	}
-	if _, err := Rules(catalogue, checks[1:]); err == nil || !strings.Contains(err.Error(), "ORD-001: check ORD-001/b does not exist") {
+	if _, err := Rules(catalogue, checks[1:]); err == nil ||
+		!strings.Contains(err.Error(), "ORD-001: check ORD-001/b does not exist") {
 		t.Error(err)
 	}
-	if _, err := Rules(catalogue, append(checks, check.Check{ID: "SIG-001/x"})); err == nil || !strings.Contains(err.Error(), "SIG-001/x: no requirement names this check") {
+	if _, err := Rules(catalogue, append(checks, check.Check{ID: "SIG-001/x"})); err == nil ||
+		!strings.Contains(err.Error(), "SIG-001/x: no requirement names this check") {
 		t.Error(err)
 	}
 }
 
 func TestJudge(t *testing.T) {
-	ev := &evidence.Evidence{Source: evidence.SourceRecording, Case: "c", Exchanges: []evidence.Exchange{{Provider: "openai"}, {Provider: "anthropic"}}}
+	ev := &evidence.Evidence{Source: evidence.SourceRecording, Case: "c",
+		Exchanges: []evidence.Exchange{{Provider: "openai"}, {Provider: "anthropic"}}}
 	only := func(a specs.Applies) specs.Requirement {
 		r := requirement("SIG-001", specs.Refused)
 		r.Applies = a
@@ -95,11 +99,15 @@ func TestJudge(t *testing.T) {
 		{"broken should", requirement("SIG-001", specs.Degraded), found(3, breach), Warn, ""},
 		{"wasteful", requirement("SIG-001", specs.Wasteful), found(3, breach), Warn, ""},
 		{"nothing seen", requirement("SIG-001", specs.Refused), found(0), NotTestable, "nothing was seen"},
-		{"nothing seen of the wasteful", requirement("SIG-001", specs.Wasteful), found(0), NotTestable, "nothing was seen"},
-		{"other provider", only(specs.Applies{Provider: []string{"gemini"}}), found(1, breach), NotApplicable, "anthropic, openai"},
+		{"nothing seen of the wasteful", requirement("SIG-001", specs.Wasteful), found(0), NotTestable,
+			"nothing was seen"},
+		{"other provider", only(specs.Applies{Provider: []string{"gemini"}}), found(1, breach), NotApplicable,
+			"anthropic, openai"},
 		{"one of the providers", only(specs.Applies{Provider: []string{"gemini", "openai"}}), found(1), Pass, ""},
-		{"other source", only(specs.Applies{Source: []string{"cassette", "live"}}), found(1, breach), NotApplicable, "evidence from a recording"},
-		{"panic", requirement("SIG-001", specs.Refused), func(*check.Trace) check.Result { panic("oops") }, HarnessError, "oops"},
+		{"other source", only(specs.Applies{Source: []string{"cassette", "live"}}), found(1, breach), NotApplicable,
+			"evidence from a recording"},
+		{"panic", requirement("SIG-001", specs.Refused), func(*check.Trace) check.Result { panic("oops") },
+			HarnessError, "oops"},
 	} {
 		res := Rule{c.req, check.Check{ID: "SIG-001/x", Run: c.run}}.Judge(check.Decode(ev))
 		if res.Verdict != c.want || !strings.Contains(res.Reason, c.why) {
@@ -114,18 +122,29 @@ func TestJudge(t *testing.T) {
 // sample is a run with one result of every verdict.
 func sample() *Run {
 	results := []Result{
-		{Requirement: "ORD-001", Consequence: specs.Refused, Check: "ORD-001/answered", Case: "tools/openai", Provider: "openai", Verdict: Pass, Observed: 4, DurationMS: 12},
-		{Requirement: "SIG-001", Consequence: specs.Refused, Check: "SIG-001/signature-bytes", Case: "tools/anthropic", Provider: "anthropic", Verdict: Fail, Observed: 2,
+		{Requirement: "ORD-001", Consequence: specs.Refused, Check: "ORD-001/answered", Case: "tools/openai",
+			Provider: "openai", Verdict: Pass, Observed: 4, DurationMS: 12},
+		{Requirement: "SIG-001", Consequence: specs.Refused, Check: "SIG-001/signature-bytes", Case: "tools/anthropic",
+			Provider: "anthropic", Verdict: Fail, Observed: 2,
 			Findings: []Finding{finding("SIG-001", specs.Refused, breach)}, Evidence: "cassettes/a.yaml"},
-		{Requirement: "SIG-002", Consequence: specs.Degraded, Check: "SIG-002/kept", Case: "tools/anthropic", Verdict: Warn, Observed: 1,
-			Findings: []Finding{finding("SIG-002", specs.Degraded, check.Finding{Check: "SIG-002/kept", Exchange: -1, Event: -1, Offset: -1, Path: "process[1]", Message: "moved"})}},
-		{Requirement: "SIG-003", Consequence: specs.Wasteful, Check: "SIG-003/note", Case: "tools/anthropic", Verdict: Warn, Observed: 1,
-			Findings: []Finding{finding("SIG-003", specs.Wasteful, check.Finding{Check: "SIG-003/note", Event: -1, Offset: -1, Message: "could be shorter"})}},
-		{Requirement: "RES-001", Consequence: specs.Refused, Check: "RES-001/a", Case: "resume/gemini", Verdict: HarnessError, Reason: "the check panicked: oops"},
-		{Requirement: "RES-002", Consequence: specs.Refused, Check: "RES-002/a", Case: "resume/gemini", Verdict: NotApplicable, Reason: "does not apply to gemini"},
-		{Requirement: "RES-003", Consequence: specs.Refused, Check: "RES-003/a", Case: "resume/gemini", Verdict: KnownFail, Reason: "issue 7"},
-		{Requirement: "RES-004", Consequence: specs.Refused, Check: "RES-004/a", Case: "resume/gemini", Verdict: Stale, Reason: "passes now"},
-		{Requirement: "RES-005", Consequence: specs.Refused, Check: "RES-005/a", Case: "resume/gemini", Verdict: Flaky, Reason: "2 of 3"},
+		{Requirement: "SIG-002", Consequence: specs.Degraded, Check: "SIG-002/kept", Case: "tools/anthropic",
+			Verdict: Warn, Observed: 1,
+			Findings: []Finding{finding("SIG-002", specs.Degraded, check.Finding{Check: "SIG-002/kept", Exchange: -1,
+				Event: -1, Offset: -1, Path: "process[1]", Message: "moved"})}},
+		{Requirement: "SIG-003", Consequence: specs.Wasteful, Check: "SIG-003/note", Case: "tools/anthropic",
+			Verdict: Warn, Observed: 1,
+			Findings: []Finding{finding("SIG-003", specs.Wasteful,
+				check.Finding{Check: "SIG-003/note", Event: -1, Offset: -1, Message: "could be shorter"})}},
+		{Requirement: "RES-001", Consequence: specs.Refused, Check: "RES-001/a", Case: "resume/gemini",
+			Verdict: HarnessError, Reason: "the check panicked: oops"},
+		{Requirement: "RES-002", Consequence: specs.Refused, Check: "RES-002/a", Case: "resume/gemini",
+			Verdict: NotApplicable, Reason: "does not apply to gemini"},
+		{Requirement: "RES-003", Consequence: specs.Refused, Check: "RES-003/a", Case: "resume/gemini",
+			Verdict: KnownFail, Reason: "issue 7"},
+		{Requirement: "RES-004", Consequence: specs.Refused, Check: "RES-004/a", Case: "resume/gemini", Verdict: Stale,
+			Reason: "passes now"},
+		{Requirement: "RES-005", Consequence: specs.Refused, Check: "RES-005/a", Case: "resume/gemini", Verdict: Flaky,
+			Reason: "2 of 3"},
 	}
 	for i := range results {
 		if results[i].Findings == nil {
@@ -133,8 +152,10 @@ func sample() *Run {
 		}
 	}
 	return NewRun(Run{
-		Tool: Tool{"conform", "v0"}, Subject: Subject{Name: "rkat", Kind: "in-process"}, Source: []string{"cassette"}, Ingress: []string{"mitm"},
-		Expected: []string{"SIG-001", "ORD-001", "ORD-999"}, Policy: Policy{FailOn: Fail}, Calls: &Calls{Made: 7, Accepted: 6},
+		Tool: Tool{"conform", "v0"}, Subject: Subject{Name: "rkat", Kind: "in-process"}, Source: []string{"cassette"},
+		Ingress:  []string{"mitm"},
+		Expected: []string{"SIG-001", "ORD-001", "ORD-999"}, Policy: Policy{FailOn: Fail},
+		Calls:   &Calls{Made: 7, Accepted: 6},
 		Set:     NewSet("default", []string{"SIG-001", "ORD-001", "ORD-999", "ORD-001"}),
 		Started: time.Date(2026, 12, 1, 2, 3, 4, 0, time.UTC), DurationMS: 1234,
 	}, results)
@@ -178,14 +199,17 @@ func TestSetDigest(t *testing.T) {
 // acceptedCall is a call that was answered, by nobody knows whom.
 func acceptedCall(i int) evidence.Exchange {
 	return evidence.Exchange{
-		Index: i, Provider: "anthropic", Request: evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
+		Index: i, Provider: "anthropic",
+		Request: evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
 			Header: http.Header{"User-Agent": {"claude-cli/2.1.0"}}, Body: []byte(`{"model":"claude-opus-4-6"}`)},
-		Response: evidence.Response{Status: 200, Body: []byte(`{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`)},
+		Response: evidence.Response{Status: 200,
+			Body: []byte(`{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`)},
 	}
 }
 
 func recording(path string, n int) evidence.Recording {
-	rec := evidence.Recording{Path: path, Format: evidence.FormatHAR, Evidence: evidence.Evidence{Source: evidence.SourceRecording, Case: path}}
+	rec := evidence.Recording{Path: path, Format: evidence.FormatHAR,
+		Evidence: evidence.Evidence{Source: evidence.SourceRecording, Case: path}}
 	for i := range n {
 		rec.Evidence.Exchanges = append(rec.Evidence.Exchanges, acceptedCall(i))
 	}
@@ -201,12 +225,13 @@ func rules() []Rule {
 	mod := requirement("MOD-001", specs.Refused)
 	mod.Applies.Source = []string{"cassette"}
 	return []Rule{
-		{requirement("SIG-001", specs.Refused), check.Check{ID: "SIG-001/signature-bytes", Run: func(tr *check.Trace) check.Result {
-			if len(tr.Evidence().Exchanges) == 2 {
-				return check.Result{Observed: 1, Findings: []check.Finding{breach}}
-			}
-			return check.Result{}
-		}}},
+		{requirement("SIG-001", specs.Refused),
+			check.Check{ID: "SIG-001/signature-bytes", Run: func(tr *check.Trace) check.Result {
+				if len(tr.Evidence().Exchanges) == 2 {
+					return check.Result{Observed: 1, Findings: []check.Finding{breach}}
+				}
+				return check.Result{}
+			}}},
 		{requirement("ORD-001", specs.Refused), check.Check{ID: "ORD-001/a", Run: func(tr *check.Trace) check.Result {
 			return check.Result{Observed: len(tr.Evidence().Exchanges) / 3}
 		}}},
@@ -224,9 +249,10 @@ func judged(recs ...evidence.Recording) []Recording {
 }
 
 func TestCheckedReport(t *testing.T) {
-	c := NewChecked(Tool{"conform", "v0"}, Policy{FailOn: Fail}, append(judged(recording("b", 2), recording("a", 3), recording("quiet", 1), recording("foreign.har", 0)),
-		Unreadable("torn.yaml", errors.New("torn.yaml: is empty; record it again")),
-		Unreadable("zcase", errors.New("zcase/01.request.json: unreadable JSON; fetch the case again"))))
+	c := NewChecked(Tool{"conform", "v0"}, Policy{FailOn: Fail},
+		append(judged(recording("b", 2), recording("a", 3), recording("quiet", 1), recording("foreign.har", 0)),
+			Unreadable("torn.yaml", errors.New("torn.yaml: is empty; record it again")),
+			Unreadable("zcase", errors.New("zcase/01.request.json: unreadable JSON; fetch the case again"))))
 	c.PassedOver = []string{"compose.yaml", "notes.yaml"}
 	var text, doc bytes.Buffer
 	NewTerminal(&text, false).Checked(c)
@@ -247,7 +273,8 @@ func TestManySilentRecordingsAreCounted(t *testing.T) {
 	}
 	var text bytes.Buffer
 	NewTerminal(&text, false).Checked(NewChecked(Tool{}, Policy{}, judged(recs...)))
-	if got := text.String(); !strings.Contains(got, "a: keeps no request") || !strings.Contains(got, "the same in: b; c; d; e; 2 more\n") {
+	if got := text.String(); !strings.Contains(got, "a: keeps no request") ||
+		!strings.Contains(got, "the same in: b; c; d; e; 2 more\n") {
 		t.Error(got)
 	}
 }
@@ -279,14 +306,16 @@ func TestPaintKeepsColumns(t *testing.T) {
 	var plain, painted bytes.Buffer
 	NewTerminal(&plain, false).Run(sample())
 	NewTerminal(&painted, true).Run(sample())
-	if got := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(painted.String(), ""); got != plain.String() || !strings.Contains(painted.String(), "\x1b[31mfail") {
+	if got := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(painted.String(), ""); got != plain.String() ||
+		!strings.Contains(painted.String(), "\x1b[31mfail") {
 		t.Errorf("colours move the text, or red is missing:\n%q", painted.String())
 	}
 	painted.Reset()
 	p := NewTerminal(&painted, false)
 	p.Width = 60
 	p.Checked(NewChecked(Tool{}, Policy{}, judged(recording("quiet", 1))))
-	if got := painted.String(); !strings.Contains(got, "can be read, so\n      that only the replies of the source were judged;\n") {
+	if got := painted.String(); !strings.Contains(got,
+		"can be read, so\n      that only the replies of the source were judged;\n") {
 		t.Errorf("lines do not break at words:\n%s", got)
 	}
 }

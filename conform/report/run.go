@@ -168,7 +168,8 @@ func NewRun(r Run, results []Result) *Run {
 		}
 	}
 	slices.SortStableFunc(r.Results, func(a, b Result) int {
-		return cmp.Or(quoteRank(a.Requirement)-quoteRank(b.Requirement), cmp.Compare(a.Requirement, b.Requirement), cmp.Compare(a.Case, b.Case), cmp.Compare(a.Check, b.Check))
+		return cmp.Or(quoteRank(a.Requirement)-quoteRank(b.Requirement), cmp.Compare(a.Requirement, b.Requirement),
+			cmp.Compare(a.Case, b.Case), cmp.Compare(a.Check, b.Check))
 	})
 	r.Policy.apply(r.Results)
 	if r.Shard == nil && r.Calls != nil && r.Calls.Accepted == 0 {
@@ -208,7 +209,8 @@ func (r *Run) judgeCases() {
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		c.Verdict = decide.Case(decide.CaseFacts{
-			Results: verdicts[c.Name], NotRun: c.Reason != "", Planned: c.Reason == neverRun, Deviated: len(c.Deviations) > 0,
+			Results: verdicts[c.Name], NotRun: c.Reason != "", Planned: c.Reason == neverRun,
+			Deviated: len(c.Deviations) > 0,
 		})
 	}
 	slices.SortStableFunc(r.Cases, func(a, b CaseSummary) int { return cmp.Compare(a.Name, b.Name) })
@@ -232,7 +234,8 @@ func (r *Run) sumUp() {
 		}
 	}
 	r.Summary.conclude(policy, decide.ReportFacts{
-		Guarded: r.Guard != "", Interrupted: r.Interrupted, Shard: r.Shard != nil, Empty: len(r.Summary.Counts) == 0 && len(r.Cases) == 0,
+		Guarded: r.Guard != "", Interrupted: r.Interrupted, Shard: r.Shard != nil, Empty: len(r.Summary.Counts) == 0 &&
+			len(r.Cases) == 0,
 	})
 }
 
@@ -330,7 +333,8 @@ func (l *Live) addLive(m *Live) *Live {
 		return l
 	}
 	sum := *l
-	sum.Requests, sum.Tokens, sum.Estimated, sum.Cost = l.Requests+m.Requests, l.Tokens+m.Tokens, l.Estimated+m.Estimated, l.Cost+m.Cost
+	sum.Requests, sum.Tokens, sum.Estimated, sum.Cost = l.Requests+m.Requests, l.Tokens+m.Tokens,
+		l.Estimated+m.Estimated, l.Cost+m.Cost
 	sum.Models, sum.StandIns = maps.Clone(l.Models), maps.Clone(l.StandIns)
 	if sum.Models == nil {
 		sum.Models = map[string][]string{}
@@ -357,7 +361,9 @@ func (l *Live) liveNotes() (list []string) {
 	}
 	list = append(list, text)
 	for _, provider := range slices.Sorted(maps.Keys(l.StandIns)) {
-		list = append(list, fmt.Sprintf("stand-in: %s answered in the place of %s; this says nothing about the provider", l.StandIns[provider], provider))
+		list = append(list,
+			fmt.Sprintf("stand-in: %s answered in the place of %s; this says nothing about the provider",
+				l.StandIns[provider], provider))
 	}
 	return list
 }
@@ -434,7 +440,8 @@ func compareIngress(results []Result) []Difference {
 			list = append(list, *d)
 		}
 	}
-	slices.SortFunc(list, func(a, b Difference) int { return cmp.Or(cmp.Compare(a.Check, b.Check), cmp.Compare(a.Case, b.Case)) })
+	slices.SortFunc(list,
+		func(a, b Difference) int { return cmp.Or(cmp.Compare(a.Check, b.Check), cmp.Compare(a.Case, b.Case)) })
 	return list
 }
 

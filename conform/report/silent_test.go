@@ -13,7 +13,8 @@ func TestSilentCases(t *testing.T) {
 	}
 	var out strings.Builder
 	NewTerminal(&out, false).Run(NewRun(Run{}, []Result{
-		silent("one/openai", "it exited 1: no top_p"), silent("one/openai", "it exited 1: no top_p"), silent("two/openai", "it timed out"),
+		silent("one/openai", "it exited 1: no top_p"), silent("one/openai", "it exited 1: no top_p"),
+		silent("two/openai", "it timed out"),
 		silent("three/openai", "it exited 1: no top_p"), silent("zero/openai", "it exited 1: no top_p"),
 	}))
 	const want = `not-testable   one/openai  (2 checks)

@@ -11,8 +11,10 @@ import (
 )
 
 func lostBlock(name, path, message string, consequence specs.Consequence) Result {
-	f := finding("SIG-002", consequence, check.Finding{Check: "SIG-002/kept", Exchange: 1, Event: -1, Offset: -1, Path: path, Message: message, Fix: "Keep it."})
-	return Result{Requirement: "SIG-002", Check: f.Check, Case: name, Verdict: f.Verdict, Observed: 1, Findings: []Finding{f}}
+	f := finding("SIG-002", consequence, check.Finding{Check: "SIG-002/kept", Exchange: 1, Event: -1, Offset: -1,
+		Path: path, Message: message, Fix: "Keep it."})
+	return Result{Requirement: "SIG-002", Check: f.Check, Case: name, Verdict: f.Verdict, Observed: 1,
+		Findings: []Finding{f}}
 }
 
 // A habit that many cases show is shown once and names them. What differs in more than
@@ -20,7 +22,8 @@ func lostBlock(name, path, message string, consequence specs.Consequence) Result
 func TestSimilarFindingsAreShownOnce(t *testing.T) {
 	var all []Result
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		all = append(all, lostBlock(name+"/anthropic", "messages["+string('1'+name[0]-'a')+"]", `block Eq`+name+`1…k= with "`+name+`" is lost`, specs.Refused))
+		all = append(all, lostBlock(name+"/anthropic", "messages["+string('1'+name[0]-'a')+"]",
+			`block Eq`+name+`1…k= with "`+name+`" is lost`, specs.Refused))
 	}
 	all = append(all,
 		lostBlock("g/anthropic", "messages[1]", `redacted block Eq1…k= with "g" is lost`, specs.Refused),
@@ -54,10 +57,12 @@ func TestSimilarFindingsAreShownOnce(t *testing.T) {
 // Two findings of one case are both shown.
 func TestFindingsOfOneCaseAreShown(t *testing.T) {
 	one := lostBlock("a/anthropic", "messages[1]", "block 1 is lost", specs.Refused)
-	one.Findings = append(one.Findings, lostBlock("a/anthropic", "messages[3]", "block 2 is lost", specs.Refused).Findings...)
+	one.Findings = append(one.Findings,
+		lostBlock("a/anthropic", "messages[3]", "block 2 is lost", specs.Refused).Findings...)
 	var text bytes.Buffer
 	NewTerminal(&text, false).Run(NewRun(Run{Subject: Subject{Name: "rkat"}}, []Result{one}))
-	if n := strings.Count(text.String(), "SIG-002/kept  a/anthropic"); n != 2 || strings.Contains(text.String(), "similar in") {
+	if n := strings.Count(text.String(), "SIG-002/kept  a/anthropic"); n != 2 ||
+		strings.Contains(text.String(), "similar in") {
 		t.Errorf("%d findings are shown, want 2:\n%s", n, &text)
 	}
 }

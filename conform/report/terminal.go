@@ -34,7 +34,8 @@ func NewTerminal(w io.Writer, colours bool) *Terminal {
 
 // paintVerdict gives red to what fails. What shows nothing is no failure and has another colour.
 func paintVerdict(v Verdict, s string) string {
-	colour := map[Verdict]int{Pass: 32, Warn: 33, KnownFail: 33, Fail: 31, Stale: 31, Flaky: 31, NotTestable: 36, HarnessError: 35, NotApplicable: 90, Contradicted: 36}
+	colour := map[Verdict]int{Pass: 32, Warn: 33, KnownFail: 33, Fail: 31, Stale: 31, Flaky: 31, NotTestable: 36,
+		HarnessError: 35, NotApplicable: 90, Contradicted: 36}
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", colour[v], s)
 }
 
@@ -121,7 +122,8 @@ func (r *Run) heading() string {
 	if r.Subject.Control != "" {
 		kind += ", control " + r.Subject.Control
 	}
-	text := fmt.Sprintf("%s (%s), source %s, ingress %s", name, kind, strings.Join(r.Source, ","), strings.Join(r.Ingress, ","))
+	text := fmt.Sprintf("%s (%s), source %s, ingress %s", name, kind, strings.Join(r.Source, ","),
+		strings.Join(r.Ingress, ","))
 	if r.Policy.Strict {
 		text += ", strict"
 	}

@@ -96,7 +96,8 @@ func (v *view) add(kind issueKind, i issue) (at int) {
 }
 
 func kindOf(client string, f *Finding) issueKind {
-	return issueKind{f.Verdict, client, f.Outcome(), f.Check, f.Rule, "", variable.ReplaceAllString(cmp.Or(f.Form, f.Message), "#")}
+	return issueKind{f.Verdict, client, f.Outcome(), f.Check, f.Rule, "",
+		variable.ReplaceAllString(cmp.Or(f.Form, f.Message), "#")}
 }
 
 // Kind is equal for findings that every form of a report shows as one cause.
@@ -116,7 +117,8 @@ func (v *view) addFollowing(f *Finding, where string) {
 		return
 	}
 	i := &v.issues[at]
-	if !slices.ContainsFunc(i.follows, func(g *Finding) bool { return g.Check == f.Check && g.Rule == f.Rule }) || i.where == where {
+	if !slices.ContainsFunc(i.follows, func(g *Finding) bool { return g.Check == f.Check && g.Rule == f.Rule }) ||
+		i.where == where {
 		i.follows = append(i.follows, f)
 	}
 }
@@ -191,7 +193,8 @@ func (i issue) detailLines() (list []detail) {
 	add("also at", otherPlaces(f, i.morePlaces))
 	for _, g := range i.follows {
 		text := fmt.Sprintf("%s (%s) at %s", g.Check, g.Outcome(), g.At())
-		if g.Requirement != "ERR-001" || !strings.Contains(f.Message, "refused the request:") { // else it repeats those words
+		if g.Requirement != "ERR-001" ||
+			!strings.Contains(f.Message, "refused the request:") { // else it repeats those words
 			text += ": " + g.Message
 		}
 		add("so also", text)
@@ -229,7 +232,8 @@ func (v *view) reason() string {
 			ofServer[i.verdict]++
 			continue
 		}
-		counts[i.verdict] += 1 + i.otherCount*min(1, i.checks) // each case that shows nothing counts, a cause counts once
+		counts[i.verdict] += 1 + i.otherCount*min(1,
+			i.checks) // each case that shows nothing counts, a cause counts once
 		if worst != "" {
 			continue
 		}
@@ -286,7 +290,8 @@ func newAside(suite string, res Result, f decide.Facts) aside {
 // asides are the requirements that had to be seen and were not.
 func (c Coverage) asides() (list []aside) {
 	for _, id := range c.Missing {
-		list = append(list, newAside(Result{Requirement: id}.Area(), Result{Requirement: id}, decide.Facts{Missing: true}))
+		list = append(list, newAside(Result{Requirement: id}.Area(), Result{Requirement: id},
+			decide.Facts{Missing: true}))
 	}
 	return list
 }
@@ -296,14 +301,16 @@ func (r *Run) asides() []aside {
 	list := r.Summary.Coverage.asides()
 	for _, used := range r.Baseline {
 		if used.Verdict == Stale {
-			list = append(list, aside{"baseline", Result{Check: used.Pattern, Verdict: used.Verdict, Reason: used.Problem}})
+			list = append(list, aside{"baseline",
+				Result{Check: used.Pattern, Verdict: used.Verdict, Reason: used.Problem}})
 		}
 	}
 	if r.Guard != "" {
 		list = append(list, newAside("run", Result{Check: "guard"}, decide.Facts{Fault: r.Guard}))
 	}
 	if r.Interrupted {
-		list = append(list, newAside("run", Result{Check: "complete"}, decide.Facts{Fault: "the run was ended before its last case"}))
+		list = append(list, newAside("run", Result{Check: "complete"},
+			decide.Facts{Fault: "the run was ended before its last case"}))
 	}
 	return list
 }
@@ -320,7 +327,8 @@ func (v *view) addAsides(list []aside) {
 // view of a run: its failures and warnings in the order of requirements, then cases that show
 // nothing, then what is wrong with the whole.
 func (r *Run) view() *view {
-	v := &view{heading: r.heading(), summary: r.Summary, counted: countOf(r.countResults(), "result"), notes: r.runNotes(), differences: r.Differences,
+	v := &view{heading: r.heading(), summary: r.Summary, counted: countOf(r.countResults(), "result"),
+		notes: r.runNotes(), differences: r.Differences,
 		known: map[issueKind]int{}, byID: map[string]int{}}
 	if r.Isolation != nil && !r.Isolation.Enforced { // what the agent did outside was not seen
 		v.warnings = []string{"isolation is not enforced: " + r.Isolation.Reason}
@@ -378,7 +386,8 @@ func (v *view) addRecording(r *Recording) {
 		if f.Cause == "" {
 			f := *f
 			f.Refusal, f.Places = "", slices.Clone(f.Places[:min(maxPlaces, len(f.Places))])
-			v.addFinding(r.Client, number[f.Check], issue{where: r.Path, file: r.Path, finding: &f, morePlaces: len(r.Findings[i].Places) - len(f.Places)})
+			v.addFinding(r.Client, number[f.Check],
+				issue{where: r.Path, file: r.Path, finding: &f, morePlaces: len(r.Findings[i].Places) - len(f.Places)})
 		}
 		number[f.Check]++
 	}
@@ -399,7 +408,8 @@ func (v *view) addRecording(r *Recording) {
 		if len(d.Places) > 0 {
 			text = " at " + strings.Join(d.Places, "; ")
 		}
-		v.addDetail("redacted", "%s  exchange %d, %s body: judged with %s%s", r.Path, d.Exchange, d.Body, countOf(d.Values, "redacted value"), text)
+		v.addDetail("redacted", "%s  exchange %d, %s body: judged with %s%s", r.Path, d.Exchange, d.Body,
+			countOf(d.Values, "redacted value"), text)
 	}
 }
 
@@ -425,7 +435,8 @@ func (c *Checked) view() *view {
 		}
 	}
 	if v.hidden > 0 {
-		v.details = append(v.details, fmt.Sprintf("%-14s %d more of other kinds; --json lists them", "findings", v.hidden))
+		v.details = append(v.details, fmt.Sprintf("%-14s %d more of other kinds; --json lists them",
+			"findings", v.hidden))
 	}
 	for _, path := range c.PassedOver[:min(maxPassedOver, len(c.PassedOver))] {
 		v.details = append(v.details, fmt.Sprintf("%-14s %s: is not a recording", "passed over", path))
@@ -453,9 +464,12 @@ func (r *Run) runNotes() (list []string) {
 	switch {
 	case r.Shard == nil:
 	case len(r.Cases) == 0:
-		list = append(list, fmt.Sprintf("shard %s holds no case, which is not a failure; conform matrix puts the shards together", r.Shard))
+		list = append(list,
+			fmt.Sprintf("shard %s holds no case, which is not a failure; conform matrix puts the shards together",
+				r.Shard))
 	default:
-		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", r.Shard, countOf(len(r.Cases), "case")))
+		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", r.Shard,
+			countOf(len(r.Cases), "case")))
 	}
 	list = append(list, r.Unshown()...)
 	list = append(list, r.Live.liveNotes()...)
@@ -474,7 +488,8 @@ func (r *Run) runNotes() (list []string) {
 				excused++
 			}
 		}
-		list = append(list, fmt.Sprintf("baseline: %d of %s known to fail", excused, countOf(r.countResults(), "result")))
+		list = append(list, fmt.Sprintf("baseline: %d of %s known to fail", excused,
+			countOf(r.countResults(), "result")))
 	}
 	return list
 }
@@ -512,11 +527,14 @@ func (r *Run) Unshown() []string { return append(r.notRun(), r.notSeen()...) }
 // notSeen groups the requirements of which nothing was seen by what the run lacks.
 func (r *Run) notSeen() (list []string) {
 	if c := r.Calls; c != nil && c.Thinking == 0 && c.Plain > 0 {
-		list = append(list, fmt.Sprintf("not seen, thinking and its signatures: none of %s asked the model to think; %s", countOf(c.Plain, "call"), profiles.ThinkingAdvice(r.Subject.Name)))
+		list = append(list,
+			fmt.Sprintf("not seen, thinking and its signatures: none of %s asked the model to think; %s",
+				countOf(c.Plain, "call"), profiles.ThinkingAdvice(r.Subject.Name)))
 	}
 	var unseen grouping
 	for _, id := range r.Summary.Coverage.Unseen {
-		if requirement, err := specs.FindRequirement(id); err == nil && r.Shard == nil { // else the team's, which says so itself; or others show it
+		if requirement, err := specs.FindRequirement(id); err == nil &&
+			r.Shard == nil { // else the team's, which says so itself; or others show it
 			unseen.addName(cmp.Or(requirement.Unseen, noCaseShows), id)
 		}
 	}
@@ -543,7 +561,8 @@ func (g *grouping) addName(reason, name string) {
 func (g *grouping) sentences(what, noun string, most int) (list []string) {
 	for _, reason := range g.reasons {
 		names := g.names[reason]
-		list = append(list, fmt.Sprintf("%s, %s: %s (%s)", what, countOf(len(names), noun), reason, strings.Join(names[:min(most, len(names))], ", ")+andMore(len(names)-most)))
+		list = append(list, fmt.Sprintf("%s, %s: %s (%s)", what, countOf(len(names), noun), reason,
+			strings.Join(names[:min(most, len(names))], ", ")+andMore(len(names)-most)))
 	}
 	return list
 }

@@ -53,12 +53,14 @@ func AdHoc(c CommandLine) (*profiles.Profile, error) {
 	p := &profiles.Profile{Name: commandName(c.Run), Providers: map[string]profiles.Provider{}}
 	p.Run = commandTemplates(c.Run, c.WorkDir)
 	if !takesPrompt(p.Run) && !c.Stdin {
-		return nil, fmt.Errorf("command %s: no argument says {prompt}, so the agent would be asked nothing; write {prompt} where its prompt goes, or use --stdin", c.Run[0])
+		return nil,
+			fmt.Errorf("command %s: no argument says {prompt}, so the agent would be asked nothing; write {prompt} where its prompt goes, or use --stdin", c.Run[0])
 	}
 	if takesPrompt(p.Run) && c.Stdin {
 		return nil, fmt.Errorf("command %s: takes {prompt} as an argument; leave out --stdin", c.Run[0])
 	}
-	for _, add := range []func(*profiles.Profile) error{c.addResume, c.addTools, c.addVariables, c.addProviders, checkArguments} {
+	for _, add := range []func(*profiles.Profile) error{c.addResume, c.addTools, c.addVariables, c.addProviders,
+		checkArguments} {
 		if err := add(p); err != nil {
 			return nil, err
 		}
@@ -171,10 +173,12 @@ func (c CommandLine) addResume(p *profiles.Profile) error {
 	}
 	p.Resume = commandTemplates(argv, c.WorkDir)
 	if !takesPrompt(p.Resume) && !c.Stdin {
-		return fmt.Errorf("--resume-cmd %q: no argument says {prompt}; write {prompt} where the next prompt goes", c.Resume)
+		return fmt.Errorf("--resume-cmd %q: no argument says {prompt}; write {prompt} where the next prompt goes",
+			c.Resume)
 	}
 	if _, err := regexp.Compile(c.SessionPattern); err != nil {
-		return fmt.Errorf("--session-pattern %q: %s", c.SessionPattern, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return fmt.Errorf("--session-pattern %q: %s", c.SessionPattern,
+			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	switch {
 	case hasPlaceholder(p.Run, "session"):

@@ -49,7 +49,8 @@ func TestCommandName(t *testing.T) {
 func TestPathsOfWorkDir(t *testing.T) {
 	dir, own := t.TempDir(), t.TempDir()
 	t.Chdir(own)
-	for _, name := range []string{filepath.Join(dir, "cmd", "agent", "main.go"), filepath.Join(dir, "run.sh"), filepath.Join(own, "other.py")} {
+	for _, name := range []string{filepath.Join(dir, "cmd", "agent", "main.go"), filepath.Join(dir, "run.sh"),
+		filepath.Join(own, "other.py")} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, nil, 0o700)); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +102,8 @@ func TestPathsBecomeAbsolute(t *testing.T) {
 
 func TestAdHoc(t *testing.T) {
 	p, err := AdHoc(CommandLine{
-		Run: []string{"my-agent", "-p", "{prompt}"}, Resume: `my-agent --resume {session} -p '{prompt}'`, MCP: "--mcp {mcp_config}",
+		Run: []string{"my-agent", "-p", "{prompt}"}, Resume: `my-agent --resume {session} -p '{prompt}'`,
+		MCP: "--mcp {mcp_config}",
 		Env: []string{"A=b=c", "MY_URL={base_url}/v1", "MY_CA={ca_file}"}, Providers: []string{"gemini"},
 	})
 	if err != nil {
@@ -112,14 +114,16 @@ func TestAdHoc(t *testing.T) {
 	if about.Name != "my-agent" || about.Level() != "L2" || !slices.Equal(about.Providers, []string{"gemini"}) {
 		t.Errorf("%+v", about)
 	}
-	room := harness.Room{Ingress: profiles.IngressBaseURL, BaseURL: map[string]string{"gemini": "http://x"}, Temp: "/tmp/t", Tools: harness.ToolServer{Command: []string{"conform", "tools"}}}
+	room := harness.Room{Ingress: profiles.IngressBaseURL, BaseURL: map[string]string{"gemini": "http://x"},
+		Temp: "/tmp/t", Tools: harness.ToolServer{Command: []string{"conform", "tools"}}}
 	room.Case.Target.Provider = "gemini"
 	pl := newPlan(p, room)
 	if env, err := pl.fillEnvironment(); err != nil || !slices.Equal(env, []string{"A=b=c", "MY_URL=http://x/v1"}) {
 		t.Error(env, err)
 	}
 	argv, err := pl.fillArguments(p.Resume, `say "hi"`, "id-1")
-	if want := []string{"my-agent", "--resume", "id-1", "-p", `say "hi"`, "--mcp", filepath.Join("/tmp/t", "conform-mcp.json")}; err != nil || !slices.Equal(argv, want) {
+	if want := []string{"my-agent", "--resume", "id-1", "-p", `say "hi"`, "--mcp",
+		filepath.Join("/tmp/t", "conform-mcp.json")}; err != nil || !slices.Equal(argv, want) {
 		t.Error(argv, err)
 	}
 	if id := findSession(*p.Session, evidence.Process{Stderr: []byte("OpenAI Codex\nsession id: 0199-ab.c\n")}, ""); id != "0199-ab.c" {
@@ -138,20 +142,24 @@ func TestAdHocFaults(t *testing.T) {
 		{CommandLine{}, "names no program"},
 		{CommandLine{Run: []string{"a"}}, "write {prompt} where its prompt goes, or use --stdin"},
 		{CommandLine{Run: run, Stdin: true}, "leave out --stdin"},
-		{CommandLine{Run: []string{"a", "{promt}", "{prompt}"}}, "argument {promt}: placeholder {promt} unknown, write {{promt}} for the text itself; did you mean {prompt}?"},
+		{CommandLine{Run: []string{"a", "{promt}", "{prompt}"}},
+			"argument {promt}: placeholder {promt} unknown, write {{promt}} for the text itself; did you mean {prompt}?"},
 		{CommandLine{Run: []string{"a", "{mcp_url}", "{prompt}"}}, "{mcp_url} has no value here"},
 		{CommandLine{Run: run, Resume: "a 'b"}, "a quotation mark is not closed"},
 		{CommandLine{Run: run, Resume: " "}, `--resume-cmd " ": names no command`},
 		{CommandLine{Run: run, Resume: "a --continue"}, "write {prompt} where the next prompt goes"},
-		{CommandLine{Run: run, Resume: "a {session} {prompt}", SessionPattern: "("}, `--session-pattern "(": missing closing )`},
+		{CommandLine{Run: run, Resume: "a {session} {prompt}", SessionPattern: "("},
+			`--session-pattern "(": missing closing )`},
 		{CommandLine{Run: run, MCP: "--mcp x"}, "does not say where the tool server is"},
 		{CommandLine{Run: run, MCP: "--mcp {mcp_confg} {mcp_url}"}, "did you mean {mcp_config}?"},
 		{CommandLine{Run: run, Env: []string{"hunter2"}}, "is not NAME=VALUE"},
 		{CommandLine{Run: run, Env: []string{"1A=hunter2"}}, "an entry is not NAME=VALUE"},
 		{CommandLine{Run: run, Env: []string{"A={hom}"}}, "--env A: placeholder {hom} unknown"},
-		{CommandLine{Run: run, Providers: []string{"antropic"}}, `unknown value "antropic"; use anthropic, openai, gemini`},
+		{CommandLine{Run: run, Providers: []string{"antropic"}},
+			`unknown value "antropic"; use anthropic, openai, gemini`},
 	} {
-		if _, err := AdHoc(c.line); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
+		if _, err := AdHoc(c.line); err == nil || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%+v: %v, want %s", c.line, err, c.want)
 		}
 	}

@@ -42,7 +42,8 @@ func NewCommand(p *profiles.Profile, version string) *Command {
 func (c *Command) About() harness.About {
 	p := c.profile
 	about := harness.About{
-		Abilities: abilitiesOf(p), Ingress: p.Ingress, Unsupported: p.Unsupported, Tools: p.Tools, Side: sidePatterns(p),
+		Abilities: abilitiesOf(p), Ingress: p.Ingress, Unsupported: p.Unsupported, Tools: p.Tools,
+		Side:         sidePatterns(p),
 		PromisesExit: p.Exit == profiles.ExitAnswered,
 	}
 	for _, name := range wires.Names() {
@@ -163,7 +164,8 @@ func (s *commandSession) RunStep(ctx context.Context, step harness.Step) (eviden
 
 // runCommand runs one process to its end. A command without {prompt} reads the
 // prompt from its standard input.
-func (s *commandSession) runCommand(ctx context.Context, command []profiles.Template, step harness.Step) (evidence.Process, error) {
+func (s *commandSession) runCommand(ctx context.Context, command []profiles.Template,
+	step harness.Step) (evidence.Process, error) {
 	asked := s.plan
 	asked.room.Effort = step.Effort // which the user may not ask for again
 	argv, err := asked.fillArguments(command, step.Prompt, s.session)
@@ -179,7 +181,8 @@ func (s *commandSession) runCommand(ctx context.Context, command []profiles.Temp
 	if result.TimedOut && err == nil {
 		remark += fmt.Sprintf(" of %v (timeout in its profile)", s.profile.Timeout)
 	}
-	return evidence.Process{Args: argv, ExitCode: result.ExitCode, Remark: remark, Stdout: result.Stdout, Stderr: result.Stderr}, err
+	return evidence.Process{Args: argv, ExitCode: result.ExitCode, Remark: remark, Stdout: result.Stdout,
+		Stderr: result.Stderr}, err
 }
 
 // takesPrompt reports whether a command is given the prompt as an argument.

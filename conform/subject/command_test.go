@@ -19,10 +19,12 @@ func TestEffortOfAStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &profiles.Profile{
-		Name: "echo", Run: []profiles.Template{"/bin/echo", "{args}", "{prompt}"}, Resume: []profiles.Template{"/bin/echo", "again", "{args}", "{prompt}"},
+		Name: "echo", Run: []profiles.Template{"/bin/echo", "{args}", "{prompt}"},
+		Resume: []profiles.Template{"/bin/echo", "again", "{args}", "{prompt}"},
 		Effort: &profiles.Addition{Args: []profiles.Template{"--effort", "{effort}"}},
 	}
-	session, err := NewCommand(p, "1.0").Open(t.Context(), harness.Room{Effort: "max", Sandbox: sandbox, Work: t.TempDir()})
+	session, err := NewCommand(p, "1.0").Open(t.Context(),
+		harness.Room{Effort: "max", Sandbox: sandbox, Work: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,8 @@ func TestEffortOfAStep(t *testing.T) {
 // TestHostedTools: an agent that can be told to offer the provider's own tools is told so in
 // cases that need them, and in no other.
 func TestHostedTools(t *testing.T) {
-	p := &profiles.Profile{Name: "agent", Run: []profiles.Template{"agent", "{args}", "{prompt}"}, Hosted: &profiles.Addition{Args: []profiles.Template{"--web-search"}}}
+	p := &profiles.Profile{Name: "agent", Run: []profiles.Template{"agent", "{args}", "{prompt}"},
+		Hosted: &profiles.Addition{Args: []profiles.Template{"--web-search"}}}
 	if about := NewCommand(p, "1.0").About(); !slices.Contains(about.Abilities, specs.AbilityHosted) {
 		t.Errorf("abilities %v", about.Abilities)
 	}

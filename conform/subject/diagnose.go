@@ -138,7 +138,8 @@ func (s sighting) lastWords() string {
 }
 
 func (s sighting) timedOut() bool {
-	return slices.ContainsFunc(s.probed.Notes, func(note string) bool { return strings.Contains(note, "time limit") }) ||
+	return slices.ContainsFunc(s.probed.Notes,
+		func(note string) bool { return strings.Contains(note, "time limit") }) ||
 		slices.ContainsFunc(s.probed.Processes, func(p evidence.Process) bool {
 			return strings.HasPrefix(p.Remark, isolate.Result{TimedOut: true}.Remark())
 		})
@@ -163,15 +164,21 @@ func (s sighting) explainSilence(way string, isolated bool) string {
 	case len(untrusted) > 0:
 		return "the agent does not trust conform's certificate for " + listSome(untrusted) + "; " + trustAdvice
 	case s.unjudged != "":
-		return "the agent speaks " + s.unjudged + " (" + listSome(s.others) + "), which " + unjudgedAdvice() + "; " + s.lastWords()
+		return "the agent speaks " + s.unjudged + " (" + listSome(s.others) + "), which " + unjudgedAdvice() + "; " +
+			s.lastWords()
 	case slices.ContainsFunc(stray, bedrockWords.MatchString):
-		return "the agent speaks the Bedrock API (" + listSome(stray) + "), which " + unjudgedAdvice() + "; " + s.lastWords()
+		return "the agent speaks the Bedrock API (" + listSome(stray) + "), which " + unjudgedAdvice() + "; " +
+			s.lastWords()
 	case len(logins) > 0:
-		return "the agent logs in at " + listSome(logins) + " instead of using a key; lead it to its provider with the key in a profile (files, env, {key}); " + s.lastWords()
+		return "the agent logs in at " + listSome(logins) +
+			" instead of using a key; lead it to its provider with the key in a profile (files, env, {key}); " +
+			s.lastWords()
 	case len(s.others) > 0:
-		return "the agent called no model that conform knows; it sent " + listSome(s.others) + straysAdvice(stray) + "; " + s.lastWords()
+		return "the agent called no model that conform knows; it sent " + listSome(s.others) + straysAdvice(stray) +
+			"; " + s.lastWords()
 	case len(stray) > 0:
-		return "the agent called no provider but " + listSome(stray) + ", which is refused; lead it to one with --env NAME={base_url}, NAME being what it takes an address from, or in a profile (providers, base_url); " + s.lastWords()
+		return "the agent called no provider but " + listSome(stray) +
+			", which is refused; lead it to one with --env NAME={base_url}, NAME being what it takes an address from, or in a profile (providers, base_url); " + s.lastWords()
 	case trustWords.MatchString(text):
 		return "the agent does not trust conform's certificate; " + trustAdvice + "; " + s.lastWords()
 	case terminalWords.MatchString(text):
@@ -184,7 +191,8 @@ func (s sighting) explainSilence(way string, isolated bool) string {
 	case s.timedOut():
 		return "the agent sent nothing in time; it may wait for input or a terminal; give it the flag that makes it answer one prompt and end; " + s.lastWords()
 	case networkWords.MatchString(text):
-		return "the agent could not connect, and nothing that it sent arrived here: it may not use " + wayAdvice(way, isolated) + "; " + s.lastWords()
+		return "the agent could not connect, and nothing that it sent arrived here: it may not use " +
+			wayAdvice(way, isolated) + "; " + s.lastWords()
 	case s.hasFailed():
 		return "the agent failed before it sent anything: " + s.lastWords()
 	}
@@ -223,13 +231,15 @@ func baseURLVariables() string {
 // wayAdvice names what was set for a way in, and says what to set instead.
 func wayAdvice(way string, isolated bool) string {
 	if way == profiles.IngressBaseURL {
-		return baseURLVariables() + "; set its own address with --env NAME={base_url}, in a profile (base_url: {env: …}), or use --ingress mitm"
+		return baseURLVariables() +
+			"; set its own address with --env NAME={base_url}, in a profile (base_url: {env: …}), or use --ingress mitm"
 	}
 	where := ""
 	if !isolated {
 		where = ", and its requests may have left this machine, because isolation is not enforced"
 	}
-	return "HTTPS_PROXY" + where + "; set its own variable with --env NAME={proxy_url} (Ruby: http_proxy) or in a profile (mitm: {env: …}), or use --ingress base-url; " + languages
+	return "HTTPS_PROXY" + where +
+		"; set its own variable with --env NAME={proxy_url} (Ruby: http_proxy) or in a profile (mitm: {env: …}), or use --ingress base-url; " + languages
 }
 
 // maxListed bounds a list in a message.

@@ -108,9 +108,12 @@ func Observe(ctx context.Context, p *profiles.Profile, c Checks) (*Observation, 
 func newWaySeen(way string, s sighting, files []string, isolated bool) WaySeen {
 	probed := s.probed
 	w := WaySeen{
-		Ingress: way, Works: len(s.exchanges) > 0, Providers: orEmpty(s.providers), Models: []string{}, Endpoints: []string{}, Tools: []string{},
-		Side: orEmpty(s.others), StrayHosts: orEmpty(s.hostsOf(proxy.Refused)), UntrustedHosts: orEmpty(s.hostsOf(proxy.Untrusted)),
-		Files: orEmpty(files), Effects: []string{}, Calls: len(s.exchanges), Exit: -1, DurationMS: probed.Took.Milliseconds(),
+		Ingress: way, Works: len(s.exchanges) > 0, Providers: orEmpty(s.providers), Models: []string{},
+		Endpoints: []string{}, Tools: []string{},
+		Side: orEmpty(s.others), StrayHosts: orEmpty(s.hostsOf(proxy.Refused)),
+		UntrustedHosts: orEmpty(s.hostsOf(proxy.Untrusted)),
+		Files:          orEmpty(files), Effects: []string{}, Calls: len(s.exchanges), Exit: -1,
+		DurationMS: probed.Took.Milliseconds(),
 	}
 	for _, effect := range probed.Effects {
 		w.Effects = append(w.Effects, harness.PrintableLine(effect, harness.MaxLine))
@@ -133,7 +136,8 @@ func newWaySeen(way string, s sighting, files []string, isolated bool) WaySeen {
 		}
 	}
 	if n := len(probed.Processes); n > 0 {
-		w.Exit, w.Prints = probed.Processes[n-1].ExitCode, bytes.Contains(probed.Processes[n-1].Stdout, []byte("conform canary"))
+		w.Exit, w.Prints = probed.Processes[n-1].ExitCode,
+			bytes.Contains(probed.Processes[n-1].Stdout, []byte("conform canary"))
 	}
 	return w
 }
@@ -253,7 +257,8 @@ func findVersion(ctx context.Context, p *profiles.Profile, room harness.Room) st
 		}
 	}
 	argv[0] = programPath(p, argv[0])
-	result, err := room.Sandbox.Run(ctx, isolate.Command{Args: argv, Env: env, Dir: room.Work, Limits: isolate.Limits{Time: versionTimeout, Output: 1 << 16}})
+	result, err := room.Sandbox.Run(ctx, isolate.Command{Args: argv, Env: env, Dir: room.Work,
+		Limits: isolate.Limits{Time: versionTimeout, Output: 1 << 16}})
 	if err != nil || result.ExitCode != 0 {
 		return ""
 	}
@@ -261,7 +266,8 @@ func findVersion(ctx context.Context, p *profiles.Profile, room harness.Room) st
 }
 
 // versionPatterns find a version: one with dots, else anything that begins with a digit.
-var versionPatterns = []*regexp.Regexp{regexp.MustCompile(`[0-9]+\.[0-9]+[0-9A-Za-z.+-]*`), regexp.MustCompile(`\b[0-9][0-9A-Za-z.+-]*`)}
+var versionPatterns = []*regexp.Regexp{regexp.MustCompile(`[0-9]+\.[0-9]+[0-9A-Za-z.+-]*`),
+	regexp.MustCompile(`\b[0-9][0-9A-Za-z.+-]*`)}
 
 // versionIn is the first version in a text.
 func versionIn(text string) string {

@@ -48,7 +48,8 @@ func newPlan(p *profiles.Profile, room harness.Room) plan {
 	pl.values = map[string]string{
 		"home": room.Home, "work": room.Work, "temp": room.Temp, "effort": room.Effort, "system": room.System,
 		"model": cmp.Or(pl.provider.Model, room.Model), "provider": cmp.Or(pl.provider.Name, name),
-		"key": cmp.Or(lookupVariable(room.Env, keyVariable(name)), "conform-made-up-key"), "proxy_url": room.ProxyURL, "ca_file": room.CAFile, "base_url": room.BaseURL[name],
+		"key": cmp.Or(lookupVariable(room.Env, keyVariable(name)), "conform-made-up-key"), "proxy_url": room.ProxyURL,
+		"ca_file": room.CAFile, "base_url": room.BaseURL[name],
 	}
 	if dir := p.Dir(); dir != "" {
 		pl.values["profile_dir"] = dir
@@ -274,11 +275,13 @@ func (n *narrowed) About() harness.About {
 func checkProviders(agent string, names, known []string) error {
 	for _, name := range names {
 		if providerNames := wires.Names(); !slices.Contains(providerNames, name) {
-			return fmt.Errorf("--provider: unknown value %q; use %s%s", name, strings.Join(providerNames, ", "), spelling.Hint(name, providerNames))
+			return fmt.Errorf("--provider: unknown value %q; use %s%s", name, strings.Join(providerNames, ", "),
+				spelling.Hint(name, providerNames))
 		}
 		if known != nil && !slices.Contains(known, name) {
 			slices.Sort(known)
-			return fmt.Errorf("--provider %s: %s is run with %s only; name one of those, or leave the flag out", name, agent, strings.Join(known, ", "))
+			return fmt.Errorf("--provider %s: %s is run with %s only; name one of those, or leave the flag out", name,
+				agent, strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -290,10 +293,12 @@ var interpreters = []struct {
 	name   *regexp.Regexp
 	valued []string
 }{
-	{regexp.MustCompile(`^(node|nodejs|bun|deno|tsx|ts-node)$`), []string{"-r", "--require", "--import", "--loader", "--env-file", "-C", "--conditions"}},
+	{regexp.MustCompile(`^(node|nodejs|bun|deno|tsx|ts-node)$`),
+		[]string{"-r", "--require", "--import", "--loader", "--env-file", "-C", "--conditions"}},
 	{regexp.MustCompile(`^(python|pypy)[0-9.]*$`), []string{"-W", "-X"}},
 	{regexp.MustCompile(`^(npx|bunx|pnpx|uvx|pipx)$`), []string{"-p", "--package", "--from", "--with", "--python"}},
-	{regexp.MustCompile(`^(npm|pnpm|yarn|uv|poetry|go|cargo)$`), []string{"--project", "--directory", "--prefix", "--python", "--with"}},
+	{regexp.MustCompile(`^(npm|pnpm|yarn|uv|poetry|go|cargo)$`),
+		[]string{"--project", "--directory", "--prefix", "--python", "--with"}},
 	{regexp.MustCompile(`^(sh|bash|dash|zsh|ruby|perl|php|lua|luajit|Rscript|java|groovy|dotnet|mono|elixir|escript|racket|guile)[0-9.]*$`), nil},
 	{regexp.MustCompile(`^(env|nice|timeout|stdbuf|nohup|time)$`), []string{"-u", "-n"}},
 }
@@ -338,7 +343,8 @@ func programAfter(argv []string, at int, valued []string) int {
 			i++
 		case arg == "-c" || arg == "-e" || arg == "--eval" || strings.Contains(arg, "{prompt}"):
 			return 0 // the program is text
-		case strings.HasPrefix(arg, "-"), slices.Contains(subcommands, arg), variableAssignment.MatchString(arg), duration.MatchString(arg):
+		case strings.HasPrefix(arg, "-"), slices.Contains(subcommands, arg), variableAssignment.MatchString(arg),
+			duration.MatchString(arg):
 		default:
 			return i
 		}
@@ -354,7 +360,8 @@ var (
 )
 
 // extensions are dropped from the names of programs.
-var extensions = []string{".mjs", ".cjs", ".js", ".mts", ".cts", ".ts", ".tsx", ".py", ".rb", ".pl", ".php", ".sh", ".bash", ".lua", ".R", ".exs", ".jar", ".exe", ".cmd", ".bat", ".dll", ".go"}
+var extensions = []string{".mjs", ".cjs", ".js", ".mts", ".cts", ".ts", ".tsx", ".py", ".rb", ".pl", ".php", ".sh",
+	".bash", ".lua", ".R", ".exs", ".jar", ".exe", ".cmd", ".bat", ".dll", ".go"}
 
 // commandName is what reports call the agent of a command line: the base name of its
 // program, or of the script that an interpreter runs.

@@ -133,7 +133,8 @@ func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, err
 // probeWay asks the agent by one way in. An agent that chooses its provider itself is led to
 // none; where no call is accepted then, because a base URL belongs to one provider, it is
 // asked again, with that of the provider that it called.
-func (c Checks) probeWay(ctx context.Context, runner *harness.Runner, p *profiles.Profile, ask harness.Probe) (sighting, error) {
+func (c Checks) probeWay(ctx context.Context, runner *harness.Runner, p *profiles.Profile,
+	ask harness.Probe) (sighting, error) {
 	if !c.FindProvider {
 		ask.Provider, _ = providerFor(p, ask.Ingress)
 	}

@@ -122,7 +122,8 @@ func (o *Observation) Text() string {
 	for _, w := range o.Ways {
 		fmt.Fprintf(&b, "\n%s: ", w.Ingress)
 		if w.Works {
-			fmt.Fprintf(&b, "works, %d of %d calls accepted, %d streamed, exit %d, %d ms\n", w.Accepted, w.Calls, w.Streams, w.Exit, w.DurationMS)
+			fmt.Fprintf(&b, "works, %d of %d calls accepted, %d streamed, exit %d, %d ms\n", w.Accepted, w.Calls,
+				w.Streams, w.Exit, w.DurationMS)
 		} else {
 			fmt.Fprintf(&b, "does not work: %s\n", terminal.Line(w.Problem))
 		}
@@ -130,8 +131,10 @@ func (o *Observation) Text() string {
 			name string
 			list []string
 		}{
-			{"providers", w.Providers}, {"models", w.Models}, {"endpoints", w.Endpoints}, {"tools offered", w.Tools}, {"side traffic", w.Side},
-			{"other hosts", w.StrayHosts}, {"not trusted", w.UntrustedHosts}, {"files", w.Files}, {"side effects", w.Effects},
+			{"providers", w.Providers}, {"models", w.Models}, {"endpoints", w.Endpoints}, {"tools offered", w.Tools},
+			{"side traffic", w.Side},
+			{"other hosts", w.StrayHosts}, {"not trusted", w.UntrustedHosts}, {"files", w.Files},
+			{"side effects", w.Effects},
 		} {
 			if len(row.list) > 0 {
 				fmt.Fprintf(&b, "  %-14s %s\n", row.name, terminal.Line(strings.Join(row.list, ", ")))

@@ -56,7 +56,8 @@ const maxMessage = 16 << 20
 // line, until in ends or ctx is cancelled. It closes neither.
 func (c Config) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	pipe := &pipe{in: in, out: out, answered: make(chan struct{}, 1)}
-	err := c.newServer().Run(ctx, &sdk.IOTransport{Reader: pipeReader{pipe}, Writer: pipeWriter{pipe}, MaxLineLength: maxMessage})
+	err := c.newServer().Run(ctx, &sdk.IOTransport{Reader: pipeReader{pipe}, Writer: pipeWriter{pipe},
+		MaxLineLength: maxMessage})
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // being cancelled is how it ends
 	}
@@ -108,7 +109,9 @@ func (l *callLog) noteCalls(t tool) sdk.ToolHandler {
 			return nil, fmt.Errorf("the log of calls: %w", err)
 		}
 		if err != nil {
-			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: r.Params.Name + ": " + err.Error()}}}, nil //nolint:nilerr // the result tells of it
+			return &sdk.CallToolResult{IsError: true,
+					Content: []sdk.Content{&sdk.TextContent{Text: r.Params.Name + ": " + err.Error()}}},
+				nil //nolint:nilerr // the result tells of it
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{content}}, nil
 	}

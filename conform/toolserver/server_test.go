@@ -143,7 +143,8 @@ func TestListing(t *testing.T) {
 
 // TestSlowIsCancelled holds that a call that is called off does not go on.
 func TestSlowIsCancelled(t *testing.T) {
-	in := strings.NewReader(handshake + `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"conform_slow","arguments":{"seconds":60}}}
+	in := strings.NewReader(handshake +
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"conform_slow","arguments":{"seconds":60}}}
 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}
 `)
 	began := time.Now()
@@ -176,7 +177,8 @@ func TestCallsAreLogged(t *testing.T) {
 		for _, c := range got {
 			ends = append(ends, c.Tool+" "+c.End)
 		}
-		if strings.Join(ends, ", ") != "conform_echo , conform_echo ok, conform_fail , conform_fail error" || string(got[0].Arguments) != `{"text":"heron"}` || got[0].Time.IsZero() {
+		if strings.Join(ends, ", ") != "conform_echo , conform_echo ok, conform_fail , conform_fail error" ||
+			string(got[0].Arguments) != `{"text":"heron"}` || got[0].Time.IsZero() {
 			t.Errorf("logged %+v", got)
 		}
 	})

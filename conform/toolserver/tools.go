@@ -30,7 +30,8 @@ func toolList() []tool {
 	return []tool{
 		{"conform_echo", "Returns the text it is given.", echoSchema, echoText},
 		{"conform_fail", "Always fails.", emptySchema, failAlways},
-		{"conform_noargs", "Takes no arguments and returns ok.", emptySchema, func(json.RawMessage) (sdk.Content, error) { return &sdk.TextContent{Text: "ok"}, nil }},
+		{"conform_noargs", "Takes no arguments and returns ok.", emptySchema,
+			func(json.RawMessage) (sdk.Content, error) { return &sdk.TextContent{Text: "ok"}, nil }},
 		{slow, "Waits for some seconds and returns ok.", slowSchema, sayWaited},
 		{"conform_large", "Returns a text of so many bytes, 65536 unless told otherwise.", largeSchema, longText},
 		{"conform_image", "Returns a small image of a red square.", emptySchema, redSquare},
@@ -73,7 +74,8 @@ func (t tool) mcpDefinition() *sdk.Tool {
 	no := false
 	return &sdk.Tool{
 		Name: t.name, Description: t.about, InputSchema: json.RawMessage(t.schema),
-		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no,
+			OpenWorldHint: &no},
 	}
 }
 

@@ -39,7 +39,8 @@ func (p pkg) ownDeps() []string {
 
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-deps=false", "-json=ImportPath,Name,Imports,Deps,TestImports,XTestImports", module+"...")
+	cmd := exec.Command("go", "list", "-deps=false", "-json=ImportPath,Name,Imports,Deps,TestImports,XTestImports",
+		module+"...")
 	var why bytes.Buffer
 	cmd.Stderr = &why
 	out, err := cmd.Output()
@@ -82,43 +83,54 @@ type wall struct {
 // shared lists the packages that every wall lets in: each uses the standard
 // library and other shared packages only, internal/websocket and internal/datafile also a
 // library of their own, and knows nothing of the parts.
-var shared = []string{"internal/corpus", "internal/datafile", "internal/fileutil", "internal/inprocess", "internal/spelling", "internal/terminal", "internal/webpage", "internal/websocket"}
+var shared = []string{"internal/corpus", "internal/datafile", "internal/fileutil", "internal/inprocess",
+	"internal/spelling", "internal/terminal", "internal/webpage", "internal/websocket"}
 
 var walls = []wall{
 	{from: "wires", into: []string{"vcr", "meerkat", "proxy", "conform", "suites", "schemas", "cassettes", "internal"}},
-	{from: "meerkat", into: []string{"vcr", "proxy", "simulator", "wires", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
-	{from: "proxy", into: []string{"vcr", "meerkat", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
+	{from: "meerkat", into: []string{"vcr", "proxy", "simulator", "wires", "conform", "suites", "specs", "schemas",
+		"cassettes", "internal"}},
+	{from: "proxy", into: []string{"vcr", "meerkat", "simulator", "conform", "suites", "specs", "schemas", "cassettes",
+		"internal"}},
 	{from: "simulator", into: []string{"vcr", "meerkat", "proxy", "conform", "suites", "cassettes", "internal"}},
-	{from: "conform", without: []string{"conform/harness", "conform/subject", "conform/gateway", "conform/questions"}, into: []string{"vcr", "meerkat", "simulator", "suites", "internal", "proxy"},
+	{from: "conform", without: []string{"conform/harness", "conform/subject", "conform/gateway", "conform/questions"},
+		into: []string{"vcr", "meerkat", "simulator", "suites", "internal", "proxy"},
 		except: []string{"proxy/cassette", "proxy/llm", "internal/isolate",
 			// The wires bring their reply writers along.
 			"simulator/script"}},
 	{from: "conform/harness", into: []string{"meerkat", "suites", "internal"}, except: []string{"internal/isolate"}},
 	{from: "conform/gateway", into: []string{"meerkat", "suites", "internal"}, except: []string{"internal/isolate"}},
 	{from: "conform/subject", into: []string{"meerkat", "suites", "internal"}, except: []string{"internal/isolate"}},
-	{from: "vcr", into: []string{"meerkat", "simulator", "suites", "internal", "conform/harness", "conform/subject", "conform/toolserver", "conform/inspector", "proxy/ca"},
+	{from: "vcr", into: []string{"meerkat", "simulator", "suites", "internal", "conform/harness", "conform/subject",
+		"conform/toolserver", "conform/inspector", "proxy/ca"},
 		except: []string{"simulator/script"}},
 	{from: "specs", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
 	{from: "schemas", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
 	{from: "profiles", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
 	// Inside meerkat the arrows point down only.
 	{from: "meerkat/transcript", into: []string{"meerkat"}, except: []string{"meerkat/transcript", "meerkat/internal"}},
-	{from: "meerkat/stream", into: []string{"meerkat"}, except: []string{"meerkat/stream", "meerkat/transcript", "meerkat/internal"}},
+	{from: "meerkat/stream", into: []string{"meerkat"},
+		except: []string{"meerkat/stream", "meerkat/transcript", "meerkat/internal"}},
 	{from: "meerkat/provider", into: []string{"meerkat/session", "meerkat/tool", "meerkat/agent"}},
 	{from: "meerkat/session", into: []string{"meerkat/agent"}},
 	{from: "meerkat/artifact", into: []string{"meerkat/agent", "meerkat/provider", "meerkat/tool"}},
 
 	// Inside redact each package knows only those above it in this list, and the gate knows none.
 	{from: "proxy/redact/internal/lex", into: []string{"proxy"}, except: []string{"proxy/redact/internal/lex"}},
-	{from: "proxy/redact/internal/names", into: []string{"proxy"}, except: []string{"proxy/redact/internal/names", "proxy/redact/internal/lex"}},
-	{from: "proxy/redact/internal/jsonscan", into: []string{"proxy/redact/internal/values", "proxy/redact/internal/structure", "proxy/redact/internal/freetext", "proxy/cassette"}},
-	{from: "proxy/redact/internal/values", into: []string{"proxy/redact/internal/structure", "proxy/redact/internal/freetext", "proxy/cassette"}},
+	{from: "proxy/redact/internal/names", into: []string{"proxy"},
+		except: []string{"proxy/redact/internal/names", "proxy/redact/internal/lex"}},
+	{from: "proxy/redact/internal/jsonscan", into: []string{"proxy/redact/internal/values",
+		"proxy/redact/internal/structure", "proxy/redact/internal/freetext", "proxy/cassette"}},
+	{from: "proxy/redact/internal/values",
+		into: []string{"proxy/redact/internal/structure", "proxy/redact/internal/freetext", "proxy/cassette"}},
 	{from: "proxy/redact/internal/structure", into: []string{"proxy/redact/internal/freetext"}},
 	{from: "proxy/redact/gate", into: []string{"proxy/redact"}, except: []string{"proxy/redact/gate"}},
 
-	{from: "meerkat/handoff", into: []string{"meerkat"}, except: []string{"meerkat/handoff", "meerkat/catalog", "meerkat/transcript", "meerkat/internal"}},
+	{from: "meerkat/handoff", into: []string{"meerkat"},
+		except: []string{"meerkat/handoff", "meerkat/catalog", "meerkat/transcript", "meerkat/internal"}},
 	{from: "meerkat/tool", into: []string{"meerkat/agent", "meerkat/session", "meerkat/provider", "meerkat/mcp"}},
-	{from: "meerkat/mcp", into: []string{"meerkat"}, except: []string{"meerkat/mcp", "meerkat/tool", "meerkat/transcript", "meerkat/internal"}},
+	{from: "meerkat/mcp", into: []string{"meerkat"},
+		except: []string{"meerkat/mcp", "meerkat/tool", "meerkat/transcript", "meerkat/internal"}},
 }
 
 func TestWalls(t *testing.T) {
@@ -180,21 +192,23 @@ var libraries = map[string][]string{
 	"github.com/xeipuuv":              {"schemas", "meerkat/tool"},
 	"github.com/modelcontextprotocol": {"meerkat/mcp", "meerkat/server/mcp", "conform/toolserver"},
 	"modernc.org/sqlite":              {"meerkat/session/sqlstore"},
-	"github.com/jackc/pgx":            {"meerkat/session/sqlstore", "meerkat/server/replicated", "internal/postgrestest"},
-	"github.com/riverqueue":           {"meerkat/server/replicated"},
-	"go.opentelemetry.io":             {"meerkat/observe/telemetry", "internal/app/rkat/backends"},
-	"github.com/prometheus":           {"meerkat/observe/telemetry"},
-	"github.com/anthropics":           {},
-	"github.com/openai":               {},
-	"google.golang.org/genai":         {},
-	"github.com/spf13/cobra":          {"internal/app", "internal/generate"},
-	"github.com/google/shlex":         {"conform/subject"},
-	"github.com/coder/acp-go-sdk":     {"conform/subject/acp", "meerkat/server/acp"},
-	"github.com/danielgtaylor/huma":   {"meerkat/server/rest"},
-	"github.com/coder/websocket":      {"internal/websocket"},
-	"golang.org/x/text":               {"conform/check", "conform/evidence"},
-	"github.com/chromedp":             {},
-	"testing":                         {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest", "internal/postgrestest", "vcr"},
+	"github.com/jackc/pgx": {"meerkat/session/sqlstore", "meerkat/server/replicated",
+		"internal/postgrestest"},
+	"github.com/riverqueue":         {"meerkat/server/replicated"},
+	"go.opentelemetry.io":           {"meerkat/observe/telemetry", "internal/app/rkat/backends"},
+	"github.com/prometheus":         {"meerkat/observe/telemetry"},
+	"github.com/anthropics":         {},
+	"github.com/openai":             {},
+	"google.golang.org/genai":       {},
+	"github.com/spf13/cobra":        {"internal/app", "internal/generate"},
+	"github.com/google/shlex":       {"conform/subject"},
+	"github.com/coder/acp-go-sdk":   {"conform/subject/acp", "meerkat/server/acp"},
+	"github.com/danielgtaylor/huma": {"meerkat/server/rest"},
+	"github.com/coder/websocket":    {"internal/websocket"},
+	"golang.org/x/text":             {"conform/check", "conform/evidence"},
+	"github.com/chromedp":           {},
+	"testing": {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest",
+		"internal/postgrestest", "vcr"},
 	"github.com/rogpeppe/go-internal": {},
 	module + "internal/corpus":        {"meerkat/provider/providertest", "internal/ledger"}, // for tests only
 }
@@ -226,8 +240,10 @@ func TestWiresStandAlone(t *testing.T) {
 		for _, imp := range p.Imports {
 			first, _, _ := strings.Cut(imp, "/")
 			own, _ := strings.CutPrefix(imp, module)
-			if strings.Contains(first, ".") && !under(own, "wires") && !underAny(imp, wiresUse) && !underAny(own, shared) {
-				t.Errorf("%s imports %s; it may import the standard library, wires, %v and %v", p.name(), imp, wiresUse, shared)
+			if strings.Contains(first, ".") && !under(own, "wires") && !underAny(imp, wiresUse) &&
+				!underAny(own, shared) {
+				t.Errorf("%s imports %s; it may import the standard library, wires, %v and %v", p.name(), imp,
+					wiresUse, shared)
 			}
 		}
 	}

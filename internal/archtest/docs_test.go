@@ -48,7 +48,8 @@ func TestCitations(t *testing.T) {
 				t.Errorf("%s cites %q, which a reader of the code cannot follow; say the thing itself", path, c)
 			}
 			if !known[c] {
-				t.Errorf("%s cites %q: %s and %s do not know it; add a row or correct the citation", path, c, wireRules, design)
+				t.Errorf("%s cites %q: %s and %s do not know it; add a row or correct the citation", path, c,
+					wireRules, design)
 			}
 		}
 	}
@@ -100,7 +101,8 @@ func citations(t *testing.T, path string) []string {
 		text = prose
 	}
 	prose = regexp.MustCompile(`\n\s*(?://|#)?\s*`).ReplaceAllString(prose, " ")
-	found := slices.Concat(ruleID.FindAllString(text, -1), shortID.FindAllString(ruleID.ReplaceAllString(prose, ""), -1))
+	found := slices.Concat(ruleID.FindAllString(text, -1),
+		shortID.FindAllString(ruleID.ReplaceAllString(prose, ""), -1))
 	for _, m := range section.FindAllStringSubmatch(prose, -1) {
 		for _, n := range sectionN.FindAllString(m[2], -1) {
 			found = append(found, m[1]+" "+n)
@@ -159,7 +161,8 @@ func walk(t *testing.T, visit func(path string)) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"cassettes", "testdata", "bin", "dist", "reports"}, d.Name())) {
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") ||
+			slices.Contains([]string{"cassettes", "testdata", "bin", "dist", "reports"}, d.Name())) {
 			return fs.SkipDir
 		}
 		if !d.IsDir() {
@@ -186,7 +189,8 @@ func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s:#]*)(?:#([^)\s]*))?\)`)
 	links := 0
 	walk(t, func(path string) {
-		if filepath.Ext(path) != ".md" || !underAny(filepath.ToSlash(path), []string{"docs", "specs", "README.md", "CONTRIBUTING.md"}) {
+		if filepath.Ext(path) != ".md" ||
+			!underAny(filepath.ToSlash(path), []string{"docs", "specs", "README.md", "CONTRIBUTING.md"}) {
 			return
 		}
 		for _, m := range link.FindAllStringSubmatch(read(t, path), -1) {
@@ -237,7 +241,8 @@ func TestExtendNamesRealFiles(t *testing.T) {
 // TestWayOfARequest holds that the functions on the way of a request through docs/design.md stand
 // in the files that are named, and that the way is short.
 func TestWayOfARequest(t *testing.T) {
-	steps := regexp.MustCompile("(?m)^\\d+\\. `(?:\\w+\\.)?(\\w+)` \\(`([\\w./-]+)`\\)").FindAllStringSubmatch(read(t, design), -1)
+	steps := regexp.MustCompile("(?m)^\\d+\\. `(?:\\w+\\.)?(\\w+)` \\(`([\\w./-]+)`\\)").FindAllStringSubmatch(read(t,
+		design), -1)
 	for _, s := range steps {
 		if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + s[1] + `[\[(]`).MatchString(read(t, s[2])) {
 			t.Errorf("%s leads through %s, which %s does not declare", design, s[1], s[2])

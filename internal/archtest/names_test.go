@@ -28,7 +28,8 @@ const slack = 10
 func TestPrivateNamesSayWhatTheyDo(t *testing.T) {
 	private, oneWord := 0, 0
 	walk(t, func(path string) {
-		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || underAny(filepath.ToSlash(path), []string{"oracle", "peers"}) {
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") ||
+			underAny(filepath.ToSlash(path), []string{"oracle", "peers"}) {
 			return
 		}
 		for _, name := range privateFunctions(t, path) {

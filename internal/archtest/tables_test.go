@@ -40,7 +40,8 @@ func TestTablesOfTheDesign(t *testing.T) {
 		}
 		return
 	}
-	t.Errorf("%s does not say what the programs say; run: go test ./internal/archtest -run Tables -update\nwant:\n%s", design, want)
+	t.Errorf("%s does not say what the programs say; run: go test ./internal/archtest -run Tables -update\nwant:\n%s",
+		design, want)
 }
 
 // programs returns the root commands of the three programs.

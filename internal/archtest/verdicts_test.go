@@ -18,7 +18,8 @@ import (
 func TestOnePackageDecides(t *testing.T) {
 	names := []string{}
 	for _, v := range decide.Verdicts {
-		name := strings.ReplaceAll(strings.Title(strings.ReplaceAll(string(v), "-", " ")), " ", "") //nolint:staticcheck // ASCII
+		name := strings.ReplaceAll(strings.Title(strings.ReplaceAll(string(v), "-", " ")), " ",
+			"") //nolint:staticcheck // ASCII
 		names = append(names, name)
 	}
 	files, _ := filepath.Glob("../../conform/**/*.go")
@@ -29,7 +30,8 @@ func TestOnePackageDecides(t *testing.T) {
 	reads := 0
 	for _, path := range files {
 		folder := strings.TrimPrefix(filepath.Dir(path), "../../")
-		if strings.HasSuffix(path, "_test.go") || underAny(folder, []string{"conform/decide", "conform/mutate"}) || path == "../../conform/report/verdict.go" {
+		if strings.HasSuffix(path, "_test.go") || underAny(folder, []string{"conform/decide", "conform/mutate"}) ||
+			path == "../../conform/report/verdict.go" {
 			continue
 		}
 		set := token.NewFileSet()
@@ -40,7 +42,8 @@ func TestOnePackageDecides(t *testing.T) {
 		isVerdict := func(e ast.Expr) bool {
 			if s, ok := e.(*ast.SelectorExpr); ok {
 				from, _ := s.X.(*ast.Ident)
-				return from != nil && (from.Name == "report" || from.Name == "decide") && slices.Contains(names, s.Sel.Name)
+				return from != nil && (from.Name == "report" || from.Name == "decide") &&
+					slices.Contains(names, s.Sel.Name)
 			}
 			name, ok := e.(*ast.Ident)
 			return ok && folder == "conform/report" && slices.Contains(names, name.Name)

@@ -23,7 +23,8 @@ func (f *fakeTB) end(how string, args []any) {
 
 func writeCorpus(t *testing.T, dir string) string {
 	t.Helper()
-	for _, name := range []string{"manifest.jsonl", "data/openai/a/01.response.body", "data/openai/b/01.response.body"} {
+	for _, name := range []string{"manifest.jsonl", "data/openai/a/01.response.body",
+		"data/openai/b/01.response.body"} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)

@@ -48,8 +48,10 @@ func TestRead(t *testing.T) {
 	var got []entry
 	f := Read("x.yaml", []byte(good), &got, options)
 	want := []entry{
-		{base: base{"a"}, ID: "x", Prompt: "p", Way: "prompt", Levels: []string{"low", "high"}, Count: 2, Prices: map[string]float64{"b": 1.5}, Free: map[string]any{"k": []any{1}}, Loud: "4.5"},
-		{base: base{"b"}, Compact: true, Way: "compact", Levels: []string{"low"}, None: []string{}, Wait: 90 * time.Second, Sub: &entry{base: base{"a"}, Prompt: "r", Way: "resume"}},
+		{base: base{"a"}, ID: "x", Prompt: "p", Way: "prompt", Levels: []string{"low", "high"}, Count: 2,
+			Prices: map[string]float64{"b": 1.5}, Free: map[string]any{"k": []any{1}}, Loud: "4.5"},
+		{base: base{"b"}, Compact: true, Way: "compact", Levels: []string{"low"}, None: []string{},
+			Wait: 90 * time.Second, Sub: &entry{base: base{"a"}, Prompt: "r", Way: "resume"}},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(entry{})); f.Err() != nil || diff != "" {
 		t.Error(f.Err(), diff)
@@ -114,7 +116,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("- {free: &x [*x], <<: 1, ? {a: b} : c}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var got []entry
-		if file := Read("x.yaml", data, &got, options); file.OK() != (file.Err() == nil) || file.OK() && len(got) == 0 || !file.OK() && !strings.HasPrefix(file.Err().Error(), "x.yaml:") {
+		if file := Read("x.yaml", data, &got, options); file.OK() != (file.Err() == nil) ||
+			file.OK() && len(got) == 0 || !file.OK() && !strings.HasPrefix(file.Err().Error(), "x.yaml:") {
 			t.Errorf("%+v, %v", got, file.Err())
 		}
 	})

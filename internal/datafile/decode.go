@@ -131,7 +131,8 @@ func (f *File) decodeList(n *yaml.Node, v reflect.Value, path string, w words) {
 		}
 		f.decodeNode(entry, list.Index(i), at, w)
 		isSame := func(other *yaml.Node) bool { return other.Value == entry.Value }
-		f.AddUnless(!w.hasWord("unique") || !slices.ContainsFunc(content[:i], isSame), at, "%q stands twice", entry.Value)
+		f.AddUnless(!w.hasWord("unique") || !slices.ContainsFunc(content[:i], isSame), at, "%q stands twice",
+			entry.Value)
 	}
 	v.Set(list)
 }
@@ -149,7 +150,8 @@ func findID(entry *yaml.Node) string {
 func (f *File) decodeMapping(n *yaml.Node, v reflect.Value, path string, w words) {
 	fields, names := f.fieldsOf(v.Type())
 	if n.Kind != yaml.MappingNode {
-		f.Add(path, "is %s; it must be a mapping with the keys %s", describeNode(n), cmp.Or(strings.Join(names, ", "), "of your choice"))
+		f.Add(path, "is %s; it must be a mapping with the keys %s", describeNode(n),
+			cmp.Or(strings.Join(names, ", "), "of your choice"))
 		return
 	}
 	if v.Kind() == reflect.Map {
@@ -196,7 +198,8 @@ func (f *File) checkKeys(n *yaml.Node, v reflect.Value, path string, given map[s
 		}
 	}
 	chosen := slices.DeleteFunc(slices.Clone(choices), func(key string) bool { return given[key] == 0 })
-	f.AddUnless(choices == nil || len(chosen) == 1, path, "needs exactly one of the keys %s", strings.Join(choices, ", "))
+	f.AddUnless(choices == nil || len(chosen) == 1, path, "needs exactly one of the keys %s",
+		strings.Join(choices, ", "))
 	for _, known := range fields {
 		if known.words.hasWord("chosen") && len(chosen) > 0 {
 			v.FieldByIndex(known.index).SetString(chosen[0])

@@ -40,7 +40,8 @@ func TestMain(m *testing.M) {
 	switch what := os.Getenv(served); what {
 	case "":
 		testscript.Main(withDatabase{m}, map[string]func(){
-			"conform": func() { cli.Main(conform.Run) }, "recorder": func() { cli.Main(recorder.Run) }, "rkat": commandLine,
+			"conform": func() { cli.Main(conform.Run) }, "recorder": func() { cli.Main(recorder.Run) },
+			"rkat": commandLine,
 		})
 	case "tools":
 		toolServer()
@@ -59,7 +60,8 @@ func serve(what string) {
 		c.Scenario = &specs.Scenario{
 			Name:    "stall",
 			Targets: []specs.Target{{Provider: catalog.Anthropic, Model: "claude-opus-4-6"}},
-			Turns:   []specs.Turn{{Stall: &specs.After{catalog.Anthropic: 4}, Emit: []specs.Block{{Kind: specs.KindText, Text: "Some words."}}}},
+			Turns: []specs.Turn{{Stall: &specs.After{catalog.Anthropic: 4},
+				Emit: []specs.Block{{Kind: specs.KindText, Text: "Some words."}}}},
 		}
 	}
 	server, err := simulator.Open(simulator.ListenConfig{Plain: true}, simulator.New(c))
@@ -99,7 +101,8 @@ func startProvider(b *testing.B, what string) string {
 func crowd(b *testing.B, url string, onEvent func(agent.Event)) *meerkat.Agent {
 	b.Helper()
 	echo := tool.Tool{
-		Def: transcript.ToolDef{Name: "echo", InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
+		Def: transcript.ToolDef{Name: "echo",
+			InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
 		Func: func(_ context.Context, args []byte) (transcript.ToolResult, error) {
 			return transcript.ToolResult{Content: string(args)}, nil
 		},

@@ -90,7 +90,8 @@ func TestOneAnswer(t *testing.T) {
 		for name, q := range agreementRows(t, provider) {
 			total++
 			if got := q.answers(t); !got.agree(q.want) {
-				found[provider+": "+name] = &difference{answers: got, Reason: "expected " + cmp.Or(q.want, "to be taken")}
+				found[provider+": "+name] = &difference{answers: got,
+					Reason: "expected " + cmp.Or(q.want, "to be taken")}
 			}
 		}
 	}
@@ -103,7 +104,8 @@ func TestOneAnswer(t *testing.T) {
 // TestOneAnswerToCassettes holds the same of the committed recordings, which nobody refuses.
 func TestOneAnswerToCassettes(t *testing.T) {
 	err := fs.WalkDir(cassettes.FS, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(path, "/grease.yaml") { // what its replies made known, one request does not show
+		if err != nil || d.IsDir() || strings.HasSuffix(path,
+			"/grease.yaml") { // what its replies made known, one request does not show
 			return err
 		}
 		tape, err := cassette.OpenFS(cassettes.FS, path)
@@ -143,7 +145,8 @@ func TestOneAnswerToRecordings(t *testing.T) {
 		readJSON(t, file, &request)
 		readJSON(t, filepath.Join(filepath.Dir(file), "meta.json"), &meta)
 		readJSON(t, strings.Replace(file, ".request.", ".response.", 1), &response)
-		if request.Body == nil || meta.HostVariant != "" || meta.Fidelity != "http" || response.Status/100 != 2 && response.Status != http.StatusBadRequest {
+		if request.Body == nil || meta.HostVariant != "" || meta.Fidelity != "http" ||
+			response.Status/100 != 2 && response.Status != http.StatusBadRequest {
 			continue
 		}
 		header := http.Header{}
@@ -161,9 +164,11 @@ func TestOneAnswerToRecordings(t *testing.T) {
 		if taken := response.Status != http.StatusBadRequest; taken != refused && (taken || got.agree(got.Strict)) {
 			continue
 		}
-		key := strings.Join([]string{q.provider, http.StatusText(response.Status), "strict " + cmp.Or(got.Strict, "-"), "live " + cmp.Or(got.Live, "-"), "lint " + cmp.Or(got.Lint, "-")}, ", ")
+		key := strings.Join([]string{q.provider, http.StatusText(response.Status), "strict " + cmp.Or(got.Strict, "-"),
+			"live " + cmp.Or(got.Live, "-"), "lint " + cmp.Or(got.Lint, "-")}, ", ")
 		if found[key] == nil {
-			found[key] = &difference{answers: answers{got.Strict, got.Live, got.Lint, ""}, Example: filepath.Base(filepath.Dir(file)) + "/" + filepath.Base(file)}
+			found[key] = &difference{answers: answers{got.Strict, got.Live, got.Lint, ""},
+				Example: filepath.Base(filepath.Dir(file)) + "/" + filepath.Base(file)}
 		}
 		found[key].Count++
 	}
@@ -172,7 +177,8 @@ func TestOneAnswerToRecordings(t *testing.T) {
 }
 
 // compareDifferences holds what was found against the ledger, or writes the ledger again.
-func compareDifferences(t *testing.T, section func(*differences) *map[string]*difference, found map[string]*difference) {
+func compareDifferences(t *testing.T, section func(*differences) *map[string]*difference,
+	found map[string]*difference) {
 	t.Helper()
 	var ledger differences
 	data, err := os.ReadFile(differencesFile)
@@ -188,7 +194,8 @@ func compareDifferences(t *testing.T, section func(*differences) *map[string]*di
 			}
 		}
 		if !*update {
-			t.Errorf("%s: a new difference: %+v; mend one side, or run this test with -update and write the reason", name, *d)
+			t.Errorf("%s: a new difference: %+v; mend one side, or run this test with -update and write the reason",
+				name, *d)
 		}
 	}
 	for name := range *known {
@@ -227,7 +234,8 @@ func agreementRows(t *testing.T, provider string) map[string]oneRequest {
 	fatal(t, yaml.Unmarshal(data, &file))
 	rows := map[string]oneRequest{}
 	for name, row := range file.Requests {
-		q := oneRequest{provider: provider, model: cmp.Or(row.Model, "gemini-3-flash-preview"), header: http.Header{"Anthropic-Version": {"2023-06-01"}}, body: []byte(row.Body), want: row.Want}
+		q := oneRequest{provider: provider, model: cmp.Or(row.Model, "gemini-3-flash-preview"),
+			header: http.Header{"Anthropic-Version": {"2023-06-01"}}, body: []byte(row.Body), want: row.Want}
 		for name, value := range row.Header {
 			q.header.Set(name, value)
 		}
@@ -294,12 +302,15 @@ func (q oneRequest) answers(t *testing.T) answers {
 // simulated is the rule by which the simulator refuses a request, "" if it answers.
 func (q oneRequest) simulated(t *testing.T, level rule.Level) string {
 	t.Helper()
-	url := map[string]string{"anthropic": "https://api.anthropic.com/v1/messages", "openai": "https://api.openai.com/v1/responses", "chat": "https://api.openai.com/v1/chat/completions",
+	url := map[string]string{"anthropic": "https://api.anthropic.com/v1/messages",
+		"openai": "https://api.openai.com/v1/responses", "chat": "https://api.openai.com/v1/chat/completions",
 		"gemini": "https://generativelanguage.googleapis.com/v1beta/models/" + q.model + ":generateContent"}[q.provider]
 	r := httptest.NewRequest(http.MethodPost, url, bytes.NewReader(q.body))
 	r.Header = q.header.Clone()
-	for name, value := range map[string]string{"X-Api-Key": "fake", "Authorization": "Bearer fake", "X-Goog-Api-Key": "fake",
-		"Anthropic-Version": "2023-06-01", "Content-Type": "application/json", "Content-Encoding": "", "Content-Length": ""} {
+	for name, value := range map[string]string{"X-Api-Key": "fake", "Authorization": "Bearer fake",
+		"X-Goog-Api-Key":    "fake",
+		"Anthropic-Version": "2023-06-01", "Content-Type": "application/json", "Content-Encoding": "",
+		"Content-Length": ""} {
 		if r.Header.Del(name); value != "" {
 			r.Header.Set(name, value)
 		}

@@ -29,14 +29,20 @@ then cancel_ops {"ids":["held"]}
 start_tool {"tool":"echo","name":"two","arguments":{"text":"later"}}
 spawn_agent {"name":"denied","tools_denied":["echo"],"prompt":"start_tool {\"tool\":\"echo\",\"arguments\":{\"text\":\"x\"}}\nthen await_ops {}"}
 then say I wait.`
-	hold := tool.Tool{Def: transcript.ToolDef{Name: "hold", Description: "Waits."}, Func: func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
-		<-ctx.Done()
-		return transcript.ToolResult{}, ctx.Err()
-	}}
-	all := runTree(t, plan, func(b *meerkat.AgentBuilder, _ string) { b.WithTool(hold).WithHostedTools(transcript.HostedSearch) })
+	hold := tool.Tool{Def: transcript.ToolDef{Name: "hold", Description: "Waits."},
+		Func: func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
+			<-ctx.Done()
+			return transcript.ToolResult{}, ctx.Err()
+		}}
+	all := runTree(t, plan, func(b *meerkat.AgentBuilder,
+		_ string) {
+		b.WithTool(hold).WithHostedTools(transcript.HostedSearch)
+	})
 	root := all[""]
 	got := results(root)
-	for i, want := range []string{`"name":"one","status":"running"`, `"status":"running"`, `"status":"running"`, "did you mean echo?", "cannot be one; call it directly", "the provider runs it itself", "takes no directives", `"result":"{\"text\":\"1.50\"}"`, `"name":"held","status":"cancelled"`} {
+	for i, want := range []string{`"name":"one","status":"running"`, `"status":"running"`, `"status":"running"`,
+		"did you mean echo?", "cannot be one; call it directly", "the provider runs it itself", "takes no directives",
+		`"result":"{\"text\":\"1.50\"}"`, `"name":"held","status":"cancelled"`} {
 		if !strings.Contains(got[i], want) {
 			t.Errorf("answer %d: %s; want %s", i, got[i], want)
 		}
@@ -47,7 +53,8 @@ then say I wait.`
 	if told := toldOf(all["denied"]); !strings.Contains(told, "may not call the tool echo") {
 		t.Errorf("a sub-agent without the tool: %s", told)
 	}
-	if told := toldOf(root); !strings.Contains(told, `"name":"two","status":"completed","result":"{\"text\":\"later\"}"`) {
+	if told := toldOf(root); !strings.Contains(told,
+		`"name":"two","status":"completed","result":"{\"text\":\"later\"}"`) {
 		t.Errorf("the result in a message: %s", told)
 	}
 }
@@ -65,7 +72,9 @@ func toldOf(s session.Session) string {
 // never made again, and the model is told that it may have been made.
 func TestBackgroundToolKilled(t *testing.T) {
 	s := newStage(t, newStrict(t), newDesk(t, "pay"))
-	cmd, _ := s.aside("run", "--sub-agents", "--model", leads[0], `start_tool {"tool":"srv__pay","name":"rent","arguments":{"text":"rent"}}`+"\nthen await_ops {}\nthen say Paid.")
+	cmd, _ := s.aside("run", "--sub-agents", "--model", leads[0],
+		`start_tool {"tool":"srv__pay","name":"rent","arguments":{"text":"rent"}}`+
+			"\nthen await_ops {}\nthen say Paid.")
 	<-s.desk.began
 	if code := s.ends(cmd, syscall.SIGKILL); code != -1 {
 		t.Fatalf("the process ended by itself: %d", code)
@@ -73,7 +82,8 @@ func TestBackgroundToolKilled(t *testing.T) {
 	s.desk.release()
 	s.rkat(0, "resume", "--last")
 	s.ran("pay rent")
-	if text := s.session(); !strings.Contains(text, mayHaveRun) || !strings.Contains(text, `"status":"`+string(ops.Interrupted)+`"`) {
+	if text := s.session(); !strings.Contains(text, mayHaveRun) ||
+		!strings.Contains(text, `"status":"`+string(ops.Interrupted)+`"`) {
 		t.Errorf("the session: %s", text)
 	}
 }

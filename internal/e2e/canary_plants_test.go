@@ -153,30 +153,47 @@ var plants = []plant{
 	{name: "x-amz-security-token", want: redacted, ask: header("X-Amz-Security-Token", "%s")},
 	{name: "subscription key", want: redacted, ask: header("Ocp-Apim-Subscription-Key", "%s")},
 	{name: "gateway's key", want: redacted, ask: header("Helicone-Auth", "Bearer %s")},
-	{name: "AWS signature", want: redacted, ask: header("Authorization", "AWS4-HMAC-SHA256 Credential=x/20260101/us/bedrock, Signature=%s")},
-	{name: "second value", want: redacted, ask: func(r *http.Request, s string) { r.Header["X-Api-Key"] = []string{"dummy", s} }},
-	{name: "basic password", want: redacted, ask: func(r *http.Request, s string) { r.SetBasicAuth("u", s) }, answer: says("text/plain", "no such user: %s")},
-	{name: "basic user", want: redacted, ask: func(r *http.Request, s string) { r.SetBasicAuth(s, "") }, answer: says("text/plain", "no such user: %s")},
-	{name: "account", want: redacted, ask: header("Openai-Organization", "org:%s"), answer: says(js, `{"error":"org:%s is over its limit"}`)},
-	{name: "unlisted header", want: redacted, ask: header("X-Our-Gateway", "%s"), answer: says("text/plain", "who is %s?")},
-	{name: "unlisted header named like a key", want: redacted, ask: header("X-Acme-Secret", "%s"), answer: says("text/plain", "who is %s?")},
-	{name: "harmless header", want: redacted, ask: func(r *http.Request, s string) { key(r, s); r.Header.Set("User-Agent", "agent ("+s+")") }},
-	{name: "idempotency key", want: redacted, ask: func(r *http.Request, s string) { key(r, s); r.Header.Set("Idempotency-Key", s) }},
-	{name: "cookie", want: dropped, ask: header("Cookie", "a=b; session=%s"), answer: says("text/plain", "your session %s ended")},
+	{name: "AWS signature", want: redacted,
+		ask: header("Authorization", "AWS4-HMAC-SHA256 Credential=x/20260101/us/bedrock, Signature=%s")},
+	{name: "second value", want: redacted,
+		ask: func(r *http.Request, s string) { r.Header["X-Api-Key"] = []string{"dummy", s} }},
+	{name: "basic password", want: redacted, ask: func(r *http.Request, s string) { r.SetBasicAuth("u", s) },
+		answer: says("text/plain", "no such user: %s")},
+	{name: "basic user", want: redacted, ask: func(r *http.Request, s string) { r.SetBasicAuth(s, "") },
+		answer: says("text/plain", "no such user: %s")},
+	{name: "account", want: redacted, ask: header("Openai-Organization", "org:%s"),
+		answer: says(js, `{"error":"org:%s is over its limit"}`)},
+	{name: "unlisted header", want: redacted, ask: header("X-Our-Gateway", "%s"),
+		answer: says("text/plain", "who is %s?")},
+	{name: "unlisted header named like a key", want: redacted, ask: header("X-Acme-Secret", "%s"),
+		answer: says("text/plain", "who is %s?")},
+	{name: "harmless header", want: redacted,
+		ask: func(r *http.Request, s string) { key(r, s); r.Header.Set("User-Agent", "agent ("+s+")") }},
+	{name: "idempotency key", want: redacted,
+		ask: func(r *http.Request, s string) { key(r, s); r.Header.Set("Idempotency-Key", s) }},
+	{name: "cookie", want: dropped, ask: header("Cookie", "a=b; session=%s"),
+		answer: says("text/plain", "your session %s ended")},
 	{name: "proxy-authorization", want: dropped, ask: header("Proxy-Authorization", "Basic %s")},
-	{name: "header of the connection", want: dropped, ask: func(r *http.Request, s string) { r.Header["Connection"] = []string{"X-Hop"}; r.Header.Set("X-Hop", s) }},
+	{name: "header of the connection", want: dropped,
+		ask: func(r *http.Request, s string) { r.Header["Connection"] = []string{"X-Hop"}; r.Header.Set("X-Hop", s) }},
 	// Its URL.
-	{name: "key parameter", want: redacted, ask: query("alt=sse&key=%s"), answer: says(js, `{"error":"API key %s is not valid"}`)},
+	{name: "key parameter", want: redacted, ask: query("alt=sse&key=%s"),
+		answer: says(js, `{"error":"API key %s is not valid"}`)},
 	{name: "key parameter, escaped", want: redacted, odd: true, ask: query("key=%s")},
 	{name: "access token parameter", want: redacted, ask: query("Access_Token=%s&x=1")},
 	{name: "signature parameter", want: redacted, ask: query("X-Amz-Signature=%s")},
 	{name: "token parameter", want: redacted, ask: query("a=1&token=%s")},
-	{name: "known in another parameter", want: redacted, ask: func(r *http.Request, s string) { key(r, s); query("q=%s")(r, s) }},
-	{name: "known in the path", want: redacted, ask: func(r *http.Request, s string) { key(r, s); r.URL.Path += "/of/" + s }},
+	{name: "known in another parameter", want: redacted,
+		ask: func(r *http.Request, s string) { key(r, s); query("q=%s")(r, s) }},
+	{name: "known in the path", want: redacted,
+		ask: func(r *http.Request, s string) { key(r, s); r.URL.Path += "/of/" + s }},
 	{name: "user info", want: redacted, ask: func(r *http.Request, s string) { r.URL.User = url.UserPassword("u", s) }},
 	// Its body.
 	{name: "form", want: redacted, ask: body(form, "grant_type=refresh&client_secret=%s&x=1")},
-	{name: "form, escaped", want: redacted, odd: true, ask: func(r *http.Request, s string) { send(r, form, []byte("password="+url.QueryEscape(s))) }, answer: says("text/plain", "wrong: %s")},
+	{name: "form, escaped", want: redacted, odd: true, ask: func(r *http.Request,
+		s string) {
+		send(r, form, []byte("password="+url.QueryEscape(s)))
+	}, answer: says("text/plain", "wrong: %s")},
 	{name: "multipart", want: redacted, ask: func(r *http.Request, s string) {
 		var b bytes.Buffer
 		w := multipart.NewWriter(&b)
@@ -186,7 +203,8 @@ var plants = []plant{
 		send(r, w.FormDataContentType(), b.Bytes())
 	}},
 	{name: "tool's authorization", want: redacted, ask: body(js, `{"tools":[{"type":"mcp","authorization":"%s"}]}`)},
-	{name: "MCP server's token", want: redacted, ask: body(js, `{"mcp_servers":[{"authorization_token":"%s"}]}`), answer: says(js, `{"error":"%s was rejected"}`)},
+	{name: "MCP server's token", want: redacted, ask: body(js, `{"mcp_servers":[{"authorization_token":"%s"}]}`),
+		answer: says(js, `{"error":"%s was rejected"}`)},
 	{name: "tool's header", want: redacted, ask: body(js, `{"tools":[{"headers":{"X-Whatever":"%s"}}]}`)},
 	{name: "tool's URL", want: redacted, ask: body(js, `{"tools":[{"server_url":"https://h/sse?token=%s"}]}`)},
 	{name: "tool's user info", want: redacted, ask: body(js, `{"tools":[{"server_url":"https://user:%s@h/"}]}`)},
@@ -198,7 +216,8 @@ var plants = []plant{
 		key(r, s)
 		send(r, js, []byte(`{"arguments":"`+inJSON(`{"k":"`+inJSON(s)+`"}`)+`"}`))
 	}},
-	{name: "base64", want: redacted, ask: func(r *http.Request, s string) { key(r, s); send(r, js, []byte(`{"file":"`+coded(s)+`"}`)) }},
+	{name: "base64", want: redacted,
+		ask: func(r *http.Request, s string) { key(r, s); send(r, js, []byte(`{"file":"`+coded(s)+`"}`)) }},
 	{name: "compressed request", want: redacted, ask: func(r *http.Request, s string) {
 		key(r, s)
 		send(r, js, zipped([]byte(`{"k":"`+s+`"}`)))
@@ -212,7 +231,8 @@ var plants = []plant{
 	// The reply.
 	{name: "error text", want: redacted, ask: key, prefix: "sk-proj-", answer: func(w http.ResponseWriter, s string) {
 		w.WriteHeader(http.StatusUnauthorized)
-		_, _ = fmt.Fprintf(w, `{"error":{"message":"Incorrect API key provided: %s. You can find your API key at …"}}`, s)
+		_, _ = fmt.Fprintf(w, `{"error":{"message":"Incorrect API key provided: %s. You can find your API key at …"}}`,
+			s)
 	}},
 	{name: "challenge", want: redacted, ask: key, answer: replies("Www-Authenticate", `Bearer realm="%s"`)},
 	{name: "redirect", want: redacted, answer: func(w http.ResponseWriter, s string) {
@@ -237,10 +257,12 @@ var plants = []plant{
 	{name: "URL in a reply", want: redacted, odd: true, ask: key, answer: func(w http.ResponseWriter, s string) {
 		says(js, `{"next":"https://h/?k=%s"}`)(w, url.QueryEscape(s))
 	}},
-	{name: "base64 in a reply", want: redacted, ask: key, answer: func(w http.ResponseWriter, s string) { says(js, `{"b":"%s"}`)(w, coded(s)) }},
+	{name: "base64 in a reply", want: redacted, ask: key,
+		answer: func(w http.ResponseWriter, s string) { says(js, `{"b":"%s"}`)(w, coded(s)) }},
 	{name: "stream", want: redacted, ask: key, answer: streams(`{"delta":{"text":"PIECE"}}`)},
 	{name: "stream of arguments", want: redacted, ask: key, answer: streams(`{"delta":{"partial_json":"PIECE"}}`)},
-	{name: "streams that take turns", want: redacted, ask: key, answer: streams("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"PIECE\"}}]}\n\ndata: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"PIECE\"}}]}")},
+	{name: "streams that take turns", want: redacted, ask: key,
+		answer: streams("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"PIECE\"}}]}\n\ndata: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"PIECE\"}}]}")},
 	{name: "chunks of a reply", want: redacted, ask: key, answer: func(w http.ResponseWriter, s string) {
 		for at := range s {
 			_, _ = w.Write([]byte(s[at : at+1]))
@@ -269,29 +291,43 @@ var plants = []plant{
 	}},
 	{name: "token endpoint", want: redacted, answer: says(js, `{"access_token":"%s","expires_in":3599}`)},
 	{name: "refresh token", want: redacted, answer: says(js, "{\n \"refresh_token\" : \"%s\"\n}")},
-	{name: "identity token", want: redacted, prefix: "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0In0.", answer: says(js, `{"id_token":"%s"}`)},
+	{name: "identity token", want: redacted, prefix: "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0In0.",
+		answer: says(js, `{"id_token":"%s"}`)},
 	{name: "client secret", want: redacted, answer: says(js, `{"client_secret":{"value":"%s","expires_at":1}}`)},
 	{name: "no upstream", want: redacted, url: "https://api.openai.com/v1/plants", ask: query("key=%s")},
-	{name: "no upstream, path", want: redacted, url: "https://api.openai.com/v1/plants", ask: func(r *http.Request, s string) { key(r, s); r.URL.Path += "/" + s }},
+	{name: "no upstream, path", want: redacted, url: "https://api.openai.com/v1/plants",
+		ask: func(r *http.Request, s string) { key(r, s); r.URL.Path += "/" + s }},
 
 	// What nobody could know: the gate.
-	{name: "unknown Anthropic key", want: refused, prefix: "sk-ant-api03-", answer: says(js, `{"text":"use %s"}`), place: "the response body holds what looks like an Anthropic key"},
-	{name: "unknown OpenAI key, streamed", want: refused, prefix: "sk-proj-", answer: streams(`{"delta":{"text":"PIECE"}}`), place: "the response body holds what looks like an OpenAI key"},
-	{name: "unknown key after a line", want: refused, prefix: "sk-ant-api03-", ask: body(js, `{"text":"key:\n%s"}`), place: "the request body holds what looks like an Anthropic key"},
-	{name: "unknown Google key", want: refused, prefix: "AIza0123456", ask: body(js, `{"arguments":"{\"k\":\"%s\"}"}`), place: "the request body holds what looks like a Google API key"},
-	{name: "unknown GitHub token", want: refused, prefix: "ghp_0123456", ask: header("User-Agent", "agent/1 %s"), place: "the request header User-Agent holds what looks like a GitHub token"},
-	{name: "unknown token in a trailer", want: refused, prefix: "hf_0123456", answer: func(w http.ResponseWriter, s string) {
-		_, _ = w.Write([]byte("ok"))
-		w.(http.Flusher).Flush()
-		w.Header().Set(http.TrailerPrefix+"Server-Timing", s)
-	}, place: "the trailer Server-Timing holds what looks like a Hugging Face token"},
-	{name: "unknown token in the query", want: refused, prefix: "ya29.", ask: query("q=%s"), place: "the URL holds what looks like a Google access token"},
-	{name: "unknown signed token", want: redacted, prefix: "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0In0.", answer: says(js, `{"next":"%s"}`)},
-	{name: "unknown key in base64", want: refused, prefix: "sk-ant-api03-", answer: func(w http.ResponseWriter, s string) {
-		says(js, `{"b":"%s"}`)(w, base64.StdEncoding.EncodeToString([]byte("see "+s)))
-	}, place: "the response body holds what looks like an Anthropic key"},
-	{name: "unknown private key", want: redacted, prefix: "-----BEGIN RSA " + "PRIVATE KEY-----\\n", answer: says(js, `{"pem":"%s"}`)},
-	{name: "known in a header's name", want: refused, ask: func(r *http.Request, s string) { key(r, s); r.Header["X-"+s] = []string{"1"} }, place: "the name of a header holds a credential this process has used"},
+	{name: "unknown Anthropic key", want: refused, prefix: "sk-ant-api03-", answer: says(js, `{"text":"use %s"}`),
+		place: "the response body holds what looks like an Anthropic key"},
+	{name: "unknown OpenAI key, streamed", want: refused, prefix: "sk-proj-",
+		answer: streams(`{"delta":{"text":"PIECE"}}`), place: "the response body holds what looks like an OpenAI key"},
+	{name: "unknown key after a line", want: refused, prefix: "sk-ant-api03-", ask: body(js, `{"text":"key:\n%s"}`),
+		place: "the request body holds what looks like an Anthropic key"},
+	{name: "unknown Google key", want: refused, prefix: "AIza0123456", ask: body(js, `{"arguments":"{\"k\":\"%s\"}"}`),
+		place: "the request body holds what looks like a Google API key"},
+	{name: "unknown GitHub token", want: refused, prefix: "ghp_0123456", ask: header("User-Agent", "agent/1 %s"),
+		place: "the request header User-Agent holds what looks like a GitHub token"},
+	{name: "unknown token in a trailer", want: refused, prefix: "hf_0123456",
+		answer: func(w http.ResponseWriter, s string) {
+			_, _ = w.Write([]byte("ok"))
+			w.(http.Flusher).Flush()
+			w.Header().Set(http.TrailerPrefix+"Server-Timing", s)
+		}, place: "the trailer Server-Timing holds what looks like a Hugging Face token"},
+	{name: "unknown token in the query", want: refused, prefix: "ya29.", ask: query("q=%s"),
+		place: "the URL holds what looks like a Google access token"},
+	{name: "unknown signed token", want: redacted, prefix: "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0In0.",
+		answer: says(js, `{"next":"%s"}`)},
+	{name: "unknown key in base64", want: refused, prefix: "sk-ant-api03-",
+		answer: func(w http.ResponseWriter, s string) {
+			says(js, `{"b":"%s"}`)(w, base64.StdEncoding.EncodeToString([]byte("see "+s)))
+		}, place: "the response body holds what looks like an Anthropic key"},
+	{name: "unknown private key", want: redacted, prefix: "-----BEGIN RSA " + "PRIVATE KEY-----\\n",
+		answer: says(js, `{"pem":"%s"}`)},
+	{name: "known in a header's name", want: refused,
+		ask:   func(r *http.Request, s string) { key(r, s); r.Header["X-"+s] = []string{"1"} },
+		place: "the name of a header holds a credential this process has used"},
 	{name: "known, packed in base64", want: refused, ask: func(r *http.Request, s string) {
 		key(r, s)
 		send(r, js, []byte(`{"file":"`+base64.StdEncoding.EncodeToString(zipped([]byte(s)))+`"}`))

@@ -110,8 +110,9 @@ func TestCanarySearch(t *testing.T) {
 	secret := core("self", 28)
 	c.add("self", secret, secret)
 	for how, text := range map[string]string{
-		"plain": "x" + secret + "y", "a piece": secret[7:16], "base64": base64.StdEncoding.EncodeToString([]byte("u:" + secret)),
-		"hex": hex.EncodeToString([]byte(secret)),
+		"plain": "x" + secret + "y", "a piece": secret[7:16],
+		"base64": base64.StdEncoding.EncodeToString([]byte("u:" + secret)),
+		"hex":    hex.EncodeToString([]byte(secret)),
 	} {
 		if c.in([]byte(text)) == "" {
 			t.Errorf("%s is not found", how)

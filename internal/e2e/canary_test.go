@@ -124,7 +124,8 @@ func (f *field) agent(settings map[string]string) *http.Client {
 	}
 	transport := &http.Transport{Proxy: http.ProxyURL(proxy), DisableCompression: true}
 	transport.TLSClientConfig = tlsConfig(bundle)
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 func send(r *http.Request, kind string, data []byte) {
@@ -167,7 +168,8 @@ func (f *field) do(p plant) (reply string) {
 }
 
 func (f *field) record(tape string) []string {
-	return []string{"record", "--cassette", f.path(tape), "--allow-incomplete", "--upstream", "anthropic=" + f.upstream.URL,
+	return []string{"record", "--cassette", f.path(tape), "--allow-incomplete", "--upstream",
+		"anthropic=" + f.upstream.URL,
 		"--upstream", "openai=http://127.0.0.1:1", "--upstream-ca", f.path("upstream.pem")}
 }
 
@@ -195,7 +197,8 @@ func TestCanaries(t *testing.T) {
 			if got == "" {
 				t.Errorf("%s: no reply", p.name)
 			}
-			if p.answer != nil && p.name != "trailer" && !strings.Contains(p.name, "gzip") && p.name != "deflate" && f.look.in([]byte(got)) == "" {
+			if p.answer != nil && p.name != "trailer" && !strings.Contains(p.name, "gzip") && p.name != "deflate" &&
+				f.look.in([]byte(got)) == "" {
 				t.Errorf("%s: the client does not get what the provider said: %.300s", p.name, got)
 			}
 		}
@@ -206,7 +209,8 @@ func TestCanaries(t *testing.T) {
 	}
 	f.checkTape("x.yaml", kept)
 	f.checkReplay("x.yaml", kept)
-	for _, args := range [][]string{{"inspect", f.path("x.yaml")}, {"inspect", "--json", f.path("x.yaml")}, {"verify", f.path("x.yaml")}, {"verify", "--json", f.path("x.yaml")}} {
+	for _, args := range [][]string{{"inspect", f.path("x.yaml")}, {"inspect", "--json", f.path("x.yaml")},
+		{"verify", f.path("x.yaml")}, {"verify", "--json", f.path("x.yaml")}} {
 		var out bytes.Buffer
 		recorder.Run(t.Context(), args, strings.NewReader(""), &out, &out, f.env)
 		f.look.lookAt(t, strings.Join(args[:2], " "), out.Bytes())
@@ -252,11 +256,13 @@ func (f *field) checkTape(name string, kept []plant) {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		all := fmt.Sprint(in.Request.URL, in.Request.Header, in.Response.Header, in.Response.Trailer) + string(in.Request.Body) + string(in.Response.Body)
+		all := fmt.Sprint(in.Request.URL, in.Request.Header, in.Response.Header,
+			in.Response.Trailer) + string(in.Request.Body) + string(in.Response.Body)
 		f.look.lookAt(f.t, "interaction "+p.name, []byte(all))
 		for _, h := range []http.Header{in.Request.Header, in.Response.Header} {
 			for header := range h {
-				if p.want == dropped && (strings.Contains(header, "Cookie") || header == "Proxy-Authorization" || header == "X-Hop") {
+				if p.want == dropped && (strings.Contains(header, "Cookie") || header == "Proxy-Authorization" ||
+					header == "X-Hop") {
 					f.t.Errorf("%s: the header %s is kept", p.name, header)
 				}
 			}
@@ -283,7 +289,8 @@ func (f *field) checkReplay(name string, kept []plant) {
 			if p.ask == nil {
 				p.ask = key
 			}
-			f.look.lookAt(f.t, "miss of "+p.name, []byte(f.do(plant{name: p.name, url: p.url, prefix: p.prefix, odd: p.odd, ask: p.ask})))
+			f.look.lookAt(f.t, "miss of "+p.name,
+				[]byte(f.do(plant{name: p.name, url: p.url, prefix: p.prefix, odd: p.odd, ask: p.ask})))
 		}
 		different := plant{name: "message", ask: known(`{"messages":[{"content":"%s is my key?"}]}`)}
 		f.look.lookAt(f.t, "miss with a difference", []byte(f.do(different)))

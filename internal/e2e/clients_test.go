@@ -28,7 +28,8 @@ func TestClientsGetTheirRecordingBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	small := filepath.Join(dir, "small")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", small, "../../subjects/small.go").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", small,
+		"../../subjects/small.go").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for name, command := range map[string]string{"curl": curlCommand, "go": small + " 'Name one bird.'"} {
@@ -38,7 +39,8 @@ func TestClientsGetTheirRecordingBack(t *testing.T) {
 					t.Skip("curl is not installed")
 				}
 				cassette := filepath.Join(t.TempDir(), "client.yaml")
-				recorded := recordClient(t, command, "--cassette", cassette, "--ingress", ingress, "--upstream-ca", upstream, "--upstream", "anthropic="+server.URL)
+				recorded := recordClient(t, command, "--cassette", cassette, "--ingress", ingress, "--upstream-ca",
+					upstream, "--upstream", "anthropic="+server.URL)
 				if len(recorded) == 0 {
 					t.Fatal("the client printed nothing")
 				}
@@ -56,8 +58,10 @@ func TestClientsGetTheirRecordingBack(t *testing.T) {
 func recordClient(t *testing.T, command string, flags ...string) []byte {
 	t.Helper()
 	home := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "recorder", append(append([]string{"run"}, flags...), "--", "sh", "-c", command)...)
-	cmd.Env = []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=made-up"}
+	cmd := exec.CommandContext(t.Context(), "recorder",
+		append(append([]string{"run"}, flags...), "--", "sh", "-c", command)...)
+	cmd.Env = []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=" + os.Getenv("PATH"),
+		"ANTHROPIC_API_KEY=made-up"}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -26,7 +26,8 @@ func TestCompacted(t *testing.T) {
 func compactOnce(t *testing.T, r *rapid.T, model string) {
 	t.Helper()
 	runs := 0
-	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "compacted", Level: rule.Strict}))}
+	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "compacted",
+		Level: rule.Strict}))}
 	subject := agentOver(t, t.TempDir(), model, strict, &runs)
 	sizes := rapid.SliceOfN(rapid.SampledFrom([]int{0, 10, 200, 2000}), 1, 4).Draw(r, "words of each prompt")
 	first, err := subject.Run(t.Context(), "Echo the word heron. "+strings.Repeat("word ", sizes[0]))
@@ -46,11 +47,14 @@ func compactOnce(t *testing.T, r *rapid.T, model string) {
 			r.Fatal(err)
 		}
 		after, perr := subject.PreviewResume(t.Context(), first.SessionID, "And the word stork.")
-		if perr != nil || !refused && len(after.Body) >= len(before.Body) || refused && string(after.Body) != string(before.Body) {
-			r.Fatalf("%v; the next request has %d bytes instead of %d (%v)", perr, len(after.Body), len(before.Body), err)
+		if perr != nil || !refused && len(after.Body) >= len(before.Body) ||
+			refused && string(after.Body) != string(before.Body) {
+			r.Fatalf("%v; the next request has %d bytes instead of %d (%v)", perr, len(after.Body),
+				len(before.Body), err)
 		}
 		r.Logf("%s: %d bytes before, %d after", model, len(before.Body), len(after.Body))
-		if _, err = subject.Resume(t.Context(), first.SessionID, "And the word stork."); err != nil || len(strict.refused) > 0 {
+		if _, err = subject.Resume(t.Context(), first.SessionID, "And the word stork."); err != nil ||
+			len(strict.refused) > 0 {
 			r.Fatalf("after the compaction: %v, refused %v", err, strict.refused)
 		}
 	}

@@ -24,7 +24,8 @@ import (
 )
 
 var (
-	doorsDir   = flag.String("doors", "", "folder with npm/, python/ and programs/, as make doors and make release write it")
+	doorsDir = flag.String("doors", "",
+		"folder with npm/, python/ and programs/, as make doors and make release write it")
 	releaseDir = flag.String("doors.release", "", "dist/ of goreleaser, as make release writes it")
 )
 
@@ -150,7 +151,8 @@ func (d *door) start(program string, args ...string) map[string]string {
 // startSimulator starts a provider for recordings and returns the setting that leads to it.
 func (d *door) startSimulator() string {
 	d.Helper()
-	return "RECORDER_UPSTREAM=anthropic=" + d.start(d.program("recorder"), "simulate", "-q", "--json", "--stop-on-eof")["ANTHROPIC_BASE_URL"]
+	return "RECORDER_UPSTREAM=anthropic=" +
+		d.start(d.program("recorder"), "simulate", "-q", "--json", "--stop-on-eof")["ANTHROPIC_BASE_URL"]
 }
 
 // program returns the path of a program that was built for this machine.
@@ -170,7 +172,8 @@ func (d *door) installNPM() {
 func (d *door) installWheel() {
 	d.Helper()
 	d.needs("python3", "pytest-3")
-	d.mustRun("/usr/bin/python3 -m venv --system-site-packages venv && venv/bin/pip install -q --no-index " + *doorsDir + "/python/*.whl")
+	d.mustRun("/usr/bin/python3 -m venv --system-site-packages venv && venv/bin/pip install -q --no-index " +
+		*doorsDir + "/python/*.whl")
 	for i, kv := range d.env {
 		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
 			d.env[i] = "PATH=" + filepath.Join(d.dir, "venv/bin") + ":" + path
@@ -185,7 +188,8 @@ func (d *door) reachVerdicts(conform string) {
 	d.Helper()
 	for agent, want := range map[string]int{"my-agent": 1, "my-agent-fixed": 0} {
 		began := time.Now()
-		out, code := d.run(conform + " run -q --filter 'parallel-calls || thinking-tool-loop' -- node " + agent + ".mjs {prompt}")
+		out, code := d.run(conform + " run -q --filter 'parallel-calls || thinking-tool-loop' -- node " + agent +
+			".mjs {prompt}")
 		d.Logf("%s %s: exit %d after %v", conform, agent, code, time.Since(began).Round(10*time.Millisecond))
 		if code != want || want == 1 && !strings.Contains(out, "SIG-005/fields") {
 			d.Errorf("%s: exit %d, want %d\n%s", agent, code, want, out)
@@ -215,7 +219,8 @@ func TestDoorsNPM(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A proxy that is set already is not used, and several workers may record one cassette.
-	d.mustRun(test+" & first=$!; "+test+" && wait $first", append(record, "HTTP_PROXY=http://127.0.0.1:9", "ALL_PROXY=http://127.0.0.1:9")...)
+	d.mustRun(test+" & first=$!; "+test+" && wait $first",
+		append(record, "HTTP_PROXY=http://127.0.0.1:9", "ALL_PROXY=http://127.0.0.1:9")...)
 	if after, err := os.ReadFile(cassette); err != nil || string(after) == string(before) {
 		t.Errorf("the cassette was not recorded again: %v", err)
 	}
@@ -224,8 +229,10 @@ func TestDoorsNPM(t *testing.T) {
 	failing := `import { test } from "@meerkat-go/conform/node-test"; import { loop } from "./loop.mjs";
 test("own", async () => { await loop("x"); throw new Error("by itself"); }); test("nothing", () => {});`
 	d.write("own.test.mjs", failing)
-	d.says(1, "error: 'by itself'", "node --test --test-reporter=tap own.test.mjs; code=$?; test ! -e cassettes/own && exit $code", record...)
-	d.says(1, "nothing.yaml: nothing was sent; a client must use", "node --test --test-reporter=tap own.test.mjs", record...)
+	d.says(1, "error: 'by itself'",
+		"node --test --test-reporter=tap own.test.mjs; code=$?; test ! -e cassettes/own && exit $code", record...)
+	d.says(1, "nothing.yaml: nothing was sent; a client must use",
+		"node --test --test-reporter=tap own.test.mjs", record...)
 	d.says(1, "own.yaml: does not exist, and nothing is recorded in CI; run the test with RECORD_MODE=once and a key",
 		"node --test own.test.mjs", "CI=1")
 	d.says(1, "RECORD_MODE=sometimes: unknown; use none, once, new_episodes, all",
@@ -242,7 +249,8 @@ test("own", async () => { await loop("x"); throw new Error("by itself"); }); tes
 		"npm pkg --prefix node_modules/@meerkat-go/"+platform+" set version=9.9.9 && npx conform version")
 	d.says(4, "@meerkat-go/"+platform+": is not installed; install @meerkat-go/conform again, without --omit=optional",
 		"rm -r node_modules/@meerkat-go/"+platform+" && npx conform version")
-	d.write("sunos.mjs", `import { findBinary } from "./node_modules/@meerkat-go/conform/lib/binary.js"; findBinary("conform", "sunos-x64");`)
+	d.write("sunos.mjs",
+		`import { findBinary } from "./node_modules/@meerkat-go/conform/lib/binary.js"; findBinary("conform", "sunos-x64");`)
 	d.says(1, "has no binary for sunos-x64; build conform with Go and set MEERKAT_BIN_DIR", "node sunos.mjs")
 	d.says(0, "conform ", "npx conform version", "MEERKAT_BIN_DIR="+filepath.Dir(d.program("conform")))
 }
@@ -250,7 +258,8 @@ test("own", async () => { await loop("x"); throw new Error("by itself"); }); tes
 // parentDies holds that no proxy outlives the process that opened a session.
 func (d *door) parentDies() {
 	d.Helper()
-	d.write("hang.mjs", `import { simulate } from "@meerkat-go/conform"; console.log(new URL((await simulate()).url).host); setInterval(() => {}, 1000);`)
+	d.write("hang.mjs",
+		`import { simulate } from "@meerkat-go/conform"; console.log(new URL((await simulate()).url).host); setInterval(() => {}, 1000);`)
 	cmd := exec.CommandContext(d.Context(), "node", "hang.mjs")
 	cmd.Dir, cmd.Env = d.dir, d.env
 	stdout, err := cmd.StdoutPipe()
@@ -286,7 +295,8 @@ func (d *door) testVitest() {
 		d.Log("npm is not reachable; Vitest is not installed and not tested")
 		return
 	}
-	d.mustRun("ln -s " + modules + "/vitest node_modules/vitest; mkdir -p node_modules/.bin; ln -s ../vitest/vitest.mjs node_modules/.bin/vitest")
+	d.mustRun("ln -s " + modules +
+		"/vitest node_modules/vitest; mkdir -p node_modules/.bin; ln -s ../vitest/vitest.mjs node_modules/.bin/vitest")
 	test := "npx vitest run loop.spec"
 	d.says(0, "1 passed", test, "CI=1")
 	d.says(1, "SIG-005/fields: thinking block without a signature", test, "CI=1", "FORGET_SIGNATURES=1")
@@ -305,7 +315,8 @@ func TestDoorsPython(t *testing.T) {
 	d.runGuide("../../docs/guides/python.md")
 
 	pytest := "python -m pytest -q -p no:cacheprovider "
-	record := []string{d.startSimulator(), "ANTHROPIC_API_KEY=made-up", "HTTP_PROXY=http://127.0.0.1:9", "ALL_PROXY=http://127.0.0.1:9"}
+	record := []string{d.startSimulator(), "ANTHROPIC_API_KEY=made-up", "HTTP_PROXY=http://127.0.0.1:9",
+		"ALL_PROXY=http://127.0.0.1:9"}
 	d.write("test_many.py", `import pytest
 from loop import loop
 
@@ -325,16 +336,19 @@ def test_own(cassette):
 def test_nothing(cassette):
     pass
 `)
-	d.says(1, "AssertionError: by itself", pytest+"test_own.py; code=$?; test ! -e cassettes/test_own && exit $code", record...)
+	d.says(1, "AssertionError: by itself",
+		pytest+"test_own.py; code=$?; test ! -e cassettes/test_own && exit $code", record...)
 	d.says(1, "test_nothing.yaml: nothing was sent; a client must use", pytest+"test_own.py", record...)
-	d.says(1, "test_own.yaml: does not exist, and --record-mode=none records nothing; run the test with --record-mode=once",
+	d.says(1,
+		"test_own.yaml: does not exist, and --record-mode=none records nothing; run the test with --record-mode=once",
 		pytest+"test_own.py", "CI=1")
 	d.says(4, "invalid choice: 'sometimes' (choose from 'none', 'once', 'new_episodes', 'all', 'rewrite')",
 		pytest+"--record-mode=sometimes test_own.py")
 	d.says(0, "1 passed", pytest+"--record-mode=new_episodes test_loop.py", record...)
 	d.leavesNothing()
 	installed := "venv/lib/python3*/site-packages/meerkat_conform"
-	d.says(0, "1 passed", "chmod -R a-w "+installed+" && "+pytest+"test_loop.py && chmod -R u+w "+installed, "CI=1", "PYTHONDONTWRITEBYTECODE=1")
+	d.says(0, "1 passed", "chmod -R a-w "+installed+" && "+pytest+"test_loop.py && chmod -R u+w "+installed, "CI=1",
+		"PYTHONDONTWRITEBYTECODE=1")
 	d.says(1, "conform: is missing; install the wheel of meerkat-conform for this platform, or build conform with Go",
 		"rm -r "+installed+"/bin && conform version")
 	d.says(0, "conform ", "conform version", "MEERKAT_BIN_DIR="+filepath.Dir(d.program("conform")))
@@ -412,7 +426,8 @@ func TestRelease(t *testing.T) {
 		summed++
 		t.Logf("%s: %.1f MB", name, float64(len(data))/1e6)
 	}
-	for _, pattern := range []string{"*.tar.gz", "*.deb", "*.rpm", "*.cdx.json", "homebrew/Casks/*.rb", "scoop/*.json"} {
+	for _, pattern := range []string{"*.tar.gz", "*.deb", "*.rpm", "*.cdx.json", "homebrew/Casks/*.rb",
+		"scoop/*.json"} {
 		if (pattern == "scoop/*.json" || strings.HasPrefix(pattern, "homebrew")) && summed < 10 {
 			continue // a build for one machine has no archive for theirs
 		}
@@ -442,7 +457,8 @@ func unpack(t *testing.T, archive, dir string) {
 		}
 		path := filepath.Join(dir, h.Name)
 		data, err := io.ReadAll(content)
-		if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, fs.FileMode(h.Mode)&0o755)); err != nil {
+		if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, data, fs.FileMode(h.Mode)&0o755)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -463,7 +479,8 @@ func TestDoorsGitLab(t *testing.T) {
 	if install == before {
 		t.Fatalf("the template does not install our package:\n%s", before)
 	}
-	d.says(0, "catalogue  ", "set -e\n"+install+"\nPATH=$PWD/global/bin:$PATH conform version", "npm_config_prefix="+filepath.Join(d.dir, "global"))
+	d.says(0, "catalogue  ", "set -e\n"+install+"\nPATH=$PWD/global/bin:$PATH conform version",
+		"npm_config_prefix="+filepath.Join(d.dir, "global"))
 }
 
 // TestDoorsCompose runs the commands of the Compose example: a client of a session reaches the
@@ -495,7 +512,9 @@ func TestDoorsCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.says(0, `"stop_reason"`, "curl -s "+base+"/v1/messages -H 'x-api-key: made-up' -H 'anthropic-version: 2023-06-01' "+
+	d.says(0, `"stop_reason"`, "curl -s "+base+
+		"/v1/messages -H 'x-api-key: made-up' -H 'anthropic-version: 2023-06-01' "+
 		"-H 'content-type: application/json' -d @"+request)
-	d.says(0, "POST", `for try in $(seq 100); do test -e cassettes/alice.yaml.partial && break; done; grep POST cassettes/alice.yaml.partial`)
+	d.says(0, "POST",
+		`for try in $(seq 100); do test -e cassettes/alice.yaml.partial && break; done; grep POST cassettes/alice.yaml.partial`)
 }

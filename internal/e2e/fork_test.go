@@ -24,7 +24,8 @@ func TestForkedAtEveryBorder(t *testing.T) {
 	for i, model := range killed {
 		t.Run(model, func(t *testing.T) {
 			dir, runs := t.TempDir(), 0
-			strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "killed", Level: rule.Strict}))}
+			strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "killed",
+				Level: rule.Strict}))}
 			subject := agentOver(t, dir, model, strict, &runs)
 			first, err := subject.Run(t.Context(), "Echo the word heron.")
 			for _, then := range []func() (meerkat.RunResult, error){
@@ -49,7 +50,8 @@ func TestForkedAtEveryBorder(t *testing.T) {
 			for n := 1; n <= len(parent.Messages); n++ {
 				for p, prompt := range []string{"", "Go on."} {
 					for m, with := range []string{model, other} {
-						forked(t, dir, &parent, n, session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%09d%d%d%d", n, p, m, i)), with, prompt)
+						forked(t, dir, &parent, n,
+							session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%09d%d%d%d", n, p, m, i)), with, prompt)
 					}
 				}
 			}
@@ -67,7 +69,8 @@ func forked(t *testing.T, dir string, parent *session.Session, n int, id session
 	if _, err := session.Branch(t.Context(), store, parent.ID, n, id, time.Unix(1_800_000_000, 0)); err != nil {
 		t.Fatal(n, err)
 	}
-	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "killed", Level: rule.Strict}))}
+	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "killed",
+		Level: rule.Strict}))}
 	runs := 0
 	_, err := agentOver(t, dir, model, strict, &runs).Resume(t.Context(), id, prompt)
 	if prompt == "" && errors.Is(err, agent.ErrNothingToContinue) {

@@ -23,11 +23,13 @@ func anyEmit() *rapid.Generator[[]specs.Block] {
 		case 2:
 			return specs.Block{Kind: specs.KindRedacted}
 		case 3:
-			return specs.Block{Kind: specs.KindSignedText, Only: []string{"gemini"}, Text: rapid.SampledFrom([]string{"", "Signed."}).Draw(t, "signed")}
+			return specs.Block{Kind: specs.KindSignedText, Only: []string{"gemini"},
+				Text: rapid.SampledFrom([]string{"", "Signed."}).Draw(t, "signed")}
 		case 4:
 			return specs.Block{Kind: specs.KindCall, Role: "noargs"}
 		case 5:
-			args := rapid.SampledFrom([]string{`{"text":"one"}`, `{ "text": "1.0", "z": 1.0, "a": 12345678901234567890 }`, `{"text":"\ud83d\ude00<&>"}`})
+			args := rapid.SampledFrom([]string{`{"text":"one"}`,
+				`{ "text": "1.0", "z": 1.0, "a": 12345678901234567890 }`, `{"text":"\ud83d\ude00<&>"}`})
 			return specs.Block{Kind: specs.KindCall, Role: "echo", Args: []byte(args.Draw(t, "args"))}
 		default:
 			return specs.Block{Kind: specs.KindText, Text: "Text."}
@@ -35,7 +37,8 @@ func anyEmit() *rapid.Generator[[]specs.Block] {
 	})
 	return rapid.Custom(func(t *rapid.T) []specs.Block {
 		blocks := rapid.SliceOfN(block, 1, 5).Draw(t, "emit")
-		if !slices.ContainsFunc(blocks, func(b specs.Block) bool { return b.Kind == specs.KindText || b.Kind == specs.KindCall }) {
+		if !slices.ContainsFunc(blocks,
+			func(b specs.Block) bool { return b.Kind == specs.KindText || b.Kind == specs.KindCall }) {
 			blocks = append(blocks, specs.Block{Kind: specs.KindText, Text: "End."})
 		}
 		return blocks
@@ -64,24 +67,30 @@ func fabricated() *rapid.Generator[transcript.Message] {
 		case 1:
 			return transcript.Reasoning(rapid.SampledFrom([]string{"", "thoughts"}).Draw(t, "thoughts"), nil)
 		case 2:
-			return transcript.Block{Type: transcript.BlockOpaque, Kind: "server_tool_use", Raw: []byte(`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`)}
+			return transcript.Block{Type: transcript.BlockOpaque, Kind: "server_tool_use",
+				Raw: []byte(`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`)}
 		case 3:
-			b := transcript.Block{Type: transcript.BlockOpaque, Kind: "inlineData", Raw: []byte(`{"inlineData":{"mimeType":"image/png","data":"eA=="}}`)}
+			b := transcript.Block{Type: transcript.BlockOpaque, Kind: "inlineData",
+				Raw: []byte(`{"inlineData":{"mimeType":"image/png","data":"eA=="}}`)}
 			b.Parts = []transcript.Part{anyPart().Draw(t, "drawn")}
 			return b
 		default:
-			args := rapid.SampledFrom([]string{"", `{}`, `{"a":1}`, `{"a":`, `"x"`, `null`, `[1]`, "\xff"}).Draw(t, "args")
-			name := rapid.SampledFrom([]string{"conform_echo", "fs.read", "a b", "9lives", strings.Repeat("n", 100), ""}).Draw(t, "name")
+			args := rapid.SampledFrom([]string{"", `{}`, `{"a":1}`, `{"a":`, `"x"`, `null`, `[1]`, "\xff"}).Draw(t,
+				"args")
+			name := rapid.SampledFrom([]string{"conform_echo", "fs.read", "a b", "9lives", strings.Repeat("n", 100),
+				""}).Draw(t, "name")
 			return transcript.ToolUse(rapid.SampledFrom(oddIDs).Draw(t, "id"), name, []byte(args))
 		}
 	})
 	return rapid.Custom(func(t *rapid.T) transcript.Message {
-		m := transcript.Assistant(rapid.SampledFrom([]transcript.StopReason{transcript.StopEndTurn, transcript.StopAborted, transcript.StopMaxTokens, transcript.StopPauseTurn, ""}).Draw(t, "stop"),
+		m := transcript.Assistant(rapid.SampledFrom([]transcript.StopReason{transcript.StopEndTurn,
+			transcript.StopAborted, transcript.StopMaxTokens, transcript.StopPauseTurn, ""}).Draw(t, "stop"),
 			rapid.SliceOfN(block, 0, 4).Draw(t, "blocks")...)
 		from := rapid.SampledFrom([]string{"", "anthropic", "openai", "gemini", "another"}).Draw(t, "from")
 		for i := range m.Blocks {
 			if b := &m.Blocks[i]; from != "" {
-				b.Origin = &transcript.Origin{Provider: from, Model: rapid.SampledFrom([]string{"gone-1", ""}).Draw(t, "model"), Index: i}
+				b.Origin = &transcript.Origin{Provider: from,
+					Model: rapid.SampledFrom([]string{"gone-1", ""}).Draw(t, "model"), Index: i}
 			}
 			if from == "anthropic" || from == "gemini" || from == "openai" {
 				if b := &m.Blocks[i]; b.Type == transcript.BlockOpaque || b.Origin.Model == "" {
@@ -98,9 +107,12 @@ func fabricated() *rapid.Generator[transcript.Message] {
 
 func anyPart() *rapid.Generator[transcript.Part] {
 	return rapid.SampledFrom([]transcript.Part{
-		{Type: "image", MediaType: "image/png", Data: []byte("not really")}, {Type: "image", MediaType: "image/bmp", Data: []byte("x")},
-		{Type: "image", URL: "https://example.com/a.png"}, {Type: "file", MediaType: "application/pdf", Data: []byte("%PDF")},
-		{Type: "file", MediaType: "audio/mpeg", Data: []byte("x")}, {Type: "image", MediaType: "image/png"}, {Type: "hologram", Data: []byte("x")},
+		{Type: "image", MediaType: "image/png", Data: []byte("not really")},
+		{Type: "image", MediaType: "image/bmp", Data: []byte("x")},
+		{Type: "image", URL: "https://example.com/a.png"},
+		{Type: "file", MediaType: "application/pdf", Data: []byte("%PDF")},
+		{Type: "file", MediaType: "audio/mpeg", Data: []byte("x")}, {Type: "image", MediaType: "image/png"},
+		{Type: "hologram", Data: []byte("x")},
 	})
 }
 
@@ -168,7 +180,8 @@ func (p *dialogue) settle() {
 			e.Status, e.Result = transcript.CallComplete, &r
 			p.try(session.Tool{CallRecord: e})
 		case 3:
-			e.Status = rapid.SampledFrom([]transcript.CallStatus{transcript.CallCancelled, transcript.CallInterrupted, transcript.CallError}).Draw(p.t, "end")
+			e.Status = rapid.SampledFrom([]transcript.CallStatus{transcript.CallCancelled, transcript.CallInterrupted,
+				transcript.CallError}).Draw(p.t, "end")
 			p.try(session.Tool{CallRecord: e})
 		case 4:
 			results = append(results, r, p.result(c.ID))
@@ -183,7 +196,9 @@ func (p *dialogue) settle() {
 }
 
 func (p *dialogue) result(id string) transcript.ToolResult {
-	r := transcript.ToolResult{ToolUseID: id, Content: rapid.SampledFrom([]string{"ok", "", "\xff bytes", "second"}).Draw(p.t, "result"), IsError: rapid.Bool().Draw(p.t, "error")}
+	r := transcript.ToolResult{ToolUseID: id,
+		Content: rapid.SampledFrom([]string{"ok", "", "\xff bytes", "second"}).Draw(p.t, "result"),
+		IsError: rapid.Bool().Draw(p.t, "error")}
 	if rapid.IntRange(0, 5).Draw(p.t, "part?") == 0 {
 		r.Parts = []transcript.Part{anyPart().Draw(p.t, "part")}
 	}

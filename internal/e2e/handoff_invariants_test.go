@@ -118,7 +118,8 @@ func (p *dialogue) prefix(who someone, out handoff.Transcript) {
 	if err != nil {
 		p.Fatalf("%v: not rendered: %v\n%s", who, err, p.dump(out))
 	}
-	now := sent{body, len(p.s.Compactions), out.ThinkingOff, out.Messages[len(out.Messages)-1].Role == transcript.RoleAssistant}
+	now := sent{body, len(p.s.Compactions), out.ThinkingOff,
+		out.Messages[len(out.Messages)-1].Role == transcript.RoleAssistant}
 	was, asked := p.sent[who]
 	p.sent[who] = now
 	if !asked || was.toReply || was.compactions != now.compactions || was.thinkingOff != now.thinkingOff {
@@ -170,7 +171,8 @@ func TestNothingLost(t *testing.T) {
 // and between two.
 func TestSwitch(t *testing.T) {
 	w := newWorld(t)
-	calling := []specs.Block{{Kind: specs.KindThinking, Parts: []string{"So."}}, {Kind: specs.KindCall, Role: "noargs"}, {Kind: specs.KindCall, Role: "noargs"}}
+	calling := []specs.Block{{Kind: specs.KindThinking, Parts: []string{"So."}}, {Kind: specs.KindCall, Role: "noargs"},
+		{Kind: specs.KindCall, Role: "noargs"}}
 	saying := []specs.Block{{Kind: specs.KindThinking}, {Kind: specs.KindText, Text: "Done."}}
 	for _, one := range everyone {
 		for _, other := range everyone {

@@ -31,7 +31,8 @@ type someone struct{ model, account, effort string }
 // everyone has a model of each way of thinking, two accounts of one provider,
 // and models that read each other's tokens or do not.
 var everyone = []someone{
-	{"claude-opus-4-5", "", ""}, {"claude-opus-4-5", "", "none"}, {"claude-opus-4-6", "", ""}, {"claude-opus-4-6", "other", ""},
+	{"claude-opus-4-5", "", ""}, {"claude-opus-4-5", "", "none"}, {"claude-opus-4-6", "", ""},
+	{"claude-opus-4-6", "other", ""},
 	{"claude-opus-5", "", ""}, {"claude-fable-5-1", "", ""}, {"claude-opus-5-5", "", ""},
 	{"gpt-5.2", "", ""}, {"gpt-5.5", "", ""}, {"gpt-5.5", "other", ""}, {"gpt-5.2", "", "none"},
 	{"gemini-3-flash-preview", "", ""}, {"gemini-3.5-flash", "", ""}, {"gemini-3.5-flash", "other", ""},
@@ -54,7 +55,10 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{clients: map[someone]provider.Completer{}}
-	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }))
+	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter,
+		r *http.Request) {
+		w.handler.ServeHTTP(rw, r)
+	}))
 	t.Cleanup(w.server.Close)
 	return w
 }
@@ -99,15 +103,17 @@ func (who someone) target(t fataler) handoff.Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return handoff.Target{Provider: m.Provider, API: m.Traits.API, Account: "account" + who.account, Model: m, Effort: who.effort}
+	return handoff.Target{Provider: m.Provider, API: m.Traits.API, Account: "account" + who.account, Model: m,
+		Effort: who.effort}
 }
 
 // request is what an agent would send.
 func (who someone) request(messages []transcript.Message, unary bool) *provider.Request {
 	echo := transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)
 	return &provider.Request{
-		Model: who.model, System: "Be brief.", Messages: messages, Effort: who.effort, Unary: unary, Account: "account" + who.account,
-		Tools: []transcript.ToolDef{{Name: "conform_echo", InputSchema: echo}, {Name: "conform_noargs"}},
+		Model: who.model, System: "Be brief.", Messages: messages, Effort: who.effort, Unary: unary,
+		Account: "account" + who.account,
+		Tools:   []transcript.ToolDef{{Name: "conform_echo", InputSchema: echo}, {Name: "conform_noargs"}},
 	}
 }
 
@@ -124,7 +130,8 @@ type dialogue struct {
 }
 
 func newDialogue(t fataler, w *world) *dialogue {
-	s, err := session.Load(session.Header{Version: 1, ID: "0199a2b4-0000-7000-8000-000000000001"}, session.MessageRecord{Message: transcript.User("Begin.")})
+	s, err := session.Load(session.Header{Version: 1, ID: "0199a2b4-0000-7000-8000-000000000001"},
+		session.MessageRecord{Message: transcript.User("Begin.")})
 	if err != nil {
 		t.Fatal(err)
 	}

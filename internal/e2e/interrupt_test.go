@@ -24,7 +24,8 @@ import (
 
 // looping has a model of each way of thinking; each takes over from the one
 // before it.
-var looping = []someone{{"claude-opus-4-5", "", ""}, {"claude-opus-4-6", "", ""}, {"claude-fable-5-1", "", ""}, {"gpt-5.2", "", ""}, {"gemini-3.5-flash", "", ""}}
+var looping = []someone{{"claude-opus-4-5", "", ""}, {"claude-opus-4-6", "", ""}, {"claude-fable-5-1", "", ""},
+	{"gpt-5.2", "", ""}, {"gemini-3.5-flash", "", ""}}
 
 // loops makes a model think and call two tools, then one, then answer, over and
 // over; asked for a summary, it writes one. Whatever the provider refuses fails
@@ -46,7 +47,8 @@ func (l *loops) Complete(ctx context.Context, req *provider.Request, onEvent fun
 	says := func(s string) specs.Block { return specs.Block{Kind: specs.KindText, Text: s} }
 	script := [][]specs.Block{{thought, says("Look."), echo, echo}, {thought, echo}, {thought, says("Done.")}}
 	if l.room > 0 && len(req.Messages) > l.room {
-		return stream.Reply{}, &provider.Error{Kind: provider.ContextTooLong, Provider: l.Provider(), Status: http.StatusBadRequest}
+		return stream.Reply{}, &provider.Error{Kind: provider.ContextTooLong, Provider: l.Provider(),
+			Status: http.StatusBadRequest}
 	}
 	emit := []specs.Block{says("A summary.")}
 	if req.ToolChoice != "none" {
@@ -55,7 +57,8 @@ func (l *loops) Complete(ctx context.Context, req *provider.Request, onEvent fun
 	}
 	turns := slices.Repeat([]specs.Turn{{Emit: emit}}, 60)
 	l.w.handler = simulator.New(simulator.Config{Seed: "loops", Level: rule.Strict, Scenario: &specs.Scenario{
-		Name: fmt.Sprint("loops ", asked.Add(1)), Targets: []specs.Target{{Provider: catalog.ProviderOf(l.who.model), Model: l.who.model}}, Turns: turns,
+		Name:    fmt.Sprint("loops ", asked.Add(1)),
+		Targets: []specs.Target{{Provider: catalog.ProviderOf(l.who.model), Model: l.who.model}}, Turns: turns,
 	}})
 	return l.Completer.Complete(ctx, req, onEvent)
 }
@@ -64,7 +67,8 @@ func (l *loops) Complete(ctx context.Context, req *provider.Request, onEvent fun
 func (w *world) loop(t *testing.T, who someone, store session.Store) agent.Config {
 	t.Helper()
 	tools, err := tool.New(tool.Tool{
-		Def: transcript.ToolDef{Name: "conform_echo", InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
+		Def: transcript.ToolDef{Name: "conform_echo",
+			InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
 		Func: func(_ context.Context, args []byte) (transcript.ToolResult, error) {
 			return transcript.ToolResult{Content: string(args)}, nil
 		},
@@ -72,7 +76,8 @@ func (w *world) loop(t *testing.T, who someone, store session.Store) agent.Confi
 	if err != nil {
 		t.Fatal(err)
 	}
-	return agent.Config{Client: &loops{Completer: w.client(t, who), w: w, who: who}, Store: store, Tools: tools, Model: who.model, System: "Be brief.", Effort: who.effort, Account: "account"}
+	return agent.Config{Client: &loops{Completer: w.client(t, who), w: w, who: who}, Store: store, Tools: tools,
+		Model: who.model, System: "Be brief.", Effort: who.effort, Account: "account"}
 }
 
 // TestInterruptedAnywhere cancels a run at each of its events and resumes it,

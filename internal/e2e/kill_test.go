@@ -62,7 +62,8 @@ func build(t *testing.T, b *meerkat.AgentBuilder) *meerkat.Agent {
 func builderOver(dir, model string, transport http.RoundTripper, runs *int) *meerkat.AgentBuilder {
 	var running sync.Mutex // sub-agents run it at the same time
 	echo := tool.Tool{
-		Def: transcript.ToolDef{Name: "echo", Description: "Returns the text.", InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
+		Def: transcript.ToolDef{Name: "echo", Description: "Returns the text.",
+			InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
 		Func: func(_ context.Context, args []byte) (transcript.ToolResult, error) {
 			running.Lock()
 			defer running.Unlock()
@@ -73,7 +74,10 @@ func builderOver(dir, model string, transport http.RoundTripper, runs *int) *mee
 	// Nobody's memory is at stake but that of the process that was killed: the
 	// test needs no fsync.
 	b := meerkat.NewAgent().WithModel(model).WithTool(echo).WithStore(jsonl.New(dir, nil).SyncEvery(-1)).
-		WithHTTPClient(&http.Client{Transport: transport}).WithClock(func() time.Time { return time.Unix(1_800_000_000, 0) }).WithSystemPrompt("Be exact.")
+		WithHTTPClient(&http.Client{Transport: transport}).WithClock(func() time.Time {
+		return time.Unix(1_800_000_000,
+			0)
+	}).WithSystemPrompt("Be exact.")
 	return b.WithAnthropic("test-key").WithOpenAI("test-key").WithGemini("test-key")
 }
 
@@ -89,7 +93,8 @@ func TestKilledAtEveryByte(t *testing.T) {
 
 func killAtEveryByte(t *testing.T, model string) {
 	t.Helper()
-	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "killed", Level: rule.Strict}))}
+	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "killed",
+		Level: rule.Strict}))}
 	dir, runs := t.TempDir(), 0
 	subject := agentOver(t, dir, model, strict, &runs)
 	first, err := subject.Run(t.Context(), "Echo the word heron.")
@@ -132,7 +137,8 @@ func stride() int {
 // cuts are every stride-th byte and all about the borders of records.
 func cuts(whole []byte) (at []int) {
 	for i := range len(whole) + 1 {
-		atBorder := slices.ContainsFunc([]int{i - 2, i - 1, i}, func(j int) bool { return j >= 0 && j < len(whole) && whole[j] == '\n' })
+		atBorder := slices.ContainsFunc([]int{i - 2, i - 1, i},
+			func(j int) bool { return j >= 0 && j < len(whole) && whole[j] == '\n' })
 		if atBorder || i%stride() == 0 {
 			at = append(at, i)
 		}
@@ -149,10 +155,12 @@ func goesOn(t *testing.T, model string, piece []byte, name string, id session.ID
 	}
 	intact := piece[:bytes.LastIndexByte(piece, '\n')+1]
 	before := bytes.Count(intact, []byte(`"status":"running"`))
-	if _, err := session.DecodeRecord(piece[len(intact):]); err == nil && bytes.Contains(piece[len(intact):], []byte(`"status":"running"`)) {
+	if _, err := session.DecodeRecord(piece[len(intact):]); err == nil &&
+		bytes.Contains(piece[len(intact):], []byte(`"status":"running"`)) {
 		before++ // all but its newline is there
 	}
-	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "killed", Level: rule.Strict}))}
+	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "killed",
+		Level: rule.Strict}))}
 	runs := 0
 	_, err := agentOver(t, dir, model, strict, &runs).Resume(t.Context(), id, prompt)
 	if len(strict.refused) > 0 {

@@ -39,9 +39,11 @@ type echoing struct{}
 
 func (echoing) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
-	text := fmt.Sprintf(`{"error":{"type":"authentication_error","message":%q}}`, fmt.Sprint(r.Header, r.URL, string(body)))
+	text := fmt.Sprintf(`{"error":{"type":"authentication_error","message":%q}}`,
+		fmt.Sprint(r.Header, r.URL, string(body)))
 	return &http.Response{
-		StatusCode: http.StatusUnauthorized, Header: r.Header.Clone(), Body: io.NopCloser(strings.NewReader(text)), Request: r,
+		StatusCode: http.StatusUnauthorized, Header: r.Header.Clone(), Body: io.NopCloser(strings.NewReader(text)),
+		Request: r,
 	}, err
 }
 
@@ -70,7 +72,8 @@ func leaks(t *testing.T, model string, transport http.RoundTripper, well bool) {
 	}
 	listen := observe.All(metrics.Listen,
 		observe.Log(slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))),
-		telemetry.Trace(sdk.NewTracerProvider(sdk.WithSyncer(spans)).Tracer("test"), func(agent.Event) context.Context { return t.Context() }),
+		telemetry.Trace(sdk.NewTracerProvider(sdk.WithSyncer(spans)).Tracer("test"),
+			func(agent.Event) context.Context { return t.Context() }),
 		func(e agent.Event) { fmt.Fprintf(&events, "%+v\n", e) })
 	a, err := meerkat.NewAgent().WithModel(model).WithTool(repeater(toolCanary)).WithStore(jsonl.New(dir, nil)).
 		WithHTTPClient(&http.Client{Transport: transport}).WithSystemPrompt(systemCanary).WithEvents(listen).
@@ -93,7 +96,8 @@ func leaks(t *testing.T, model string, transport http.RoundTripper, well bool) {
 			t.Errorf("%s: nothing", place)
 		}
 	}
-	watched["events"], watched["result"], watched["agent"] = events.String(), fmt.Sprintf("%+v %#v %v", result, result, err), fmt.Sprintf("%v %+v", a, err)
+	watched["events"], watched["result"], watched["agent"] = events.String(),
+		fmt.Sprintf("%+v %#v %v", result, result, err), fmt.Sprintf("%v %+v", a, err)
 	for unwrapped := err; unwrapped != nil; unwrapped = errors.Unwrap(unwrapped) {
 		watched["error"] += fmt.Sprintf("%v %+v %#v\n", unwrapped, unwrapped, unwrapped)
 	}

@@ -30,14 +30,16 @@ type login struct {
 // webToken is a JSON web token as a login hands it out, with the account in its claims.
 func webToken(account string) string {
 	part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
-	return part(`{"alg":"RS256","typ":"JWT"}`) + "." + part(`{"https://api.openai.com/auth":{"chatgpt_account_id":"`+account+`"}}`) + "." + part("signature of a heron")
+	return part(`{"alg":"RS256","typ":"JWT"}`) + "." + part(`{"https://api.openai.com/auth":{"chatgpt_account_id":"`+
+		account+`"}}`) + "." + part("signature of a heron")
 }
 
 func logins() map[string]login {
 	const account, oauth = "acct-canary-of-a-heron", "oauth-canary-of-a-heron"
 	jwt := webToken(account)
 	codex := login{
-		provider: "openai", flags: []string{"--allow-host", "chatgpt.com"}, url: "https://chatgpt.com/backend-api/codex/responses",
+		provider: "openai", flags: []string{"--allow-host", "chatgpt.com"},
+		url:    "https://chatgpt.com/backend-api/codex/responses",
 		header: map[string]string{"Authorization": "Bearer " + jwt, "ChatGPT-Account-ID": account},
 		body: `{"model":"gpt-5.5","stream":true,"store":false,"include":["reasoning.encrypted_content"],"instructions":"You are codex.",` +
 			`"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Name one bird."}]}]}`,
@@ -50,7 +52,8 @@ func logins() map[string]login {
 		"codex by ChatGPT, compressed": packed,
 		"Claude Code by OAuth": {
 			provider: "anthropic", url: "https://api.anthropic.com/v1/messages?beta=true",
-			header:  map[string]string{"Authorization": "Bearer " + oauth, "Anthropic-Version": "2023-06-01", "Anthropic-Beta": "oauth-2025-04-20"},
+			header: map[string]string{"Authorization": "Bearer " + oauth, "Anthropic-Version": "2023-06-01",
+				"Anthropic-Beta": "oauth-2025-04-20"},
 			body:    `{"model":"claude-opus-4-5","max_tokens":4096,"stream":true,"messages":[{"role":"user","content":"Name one bird."}]}`,
 			secrets: []string{oauth},
 		},
@@ -75,7 +78,8 @@ func TestLoginsAreRecordedAndJudged(t *testing.T) {
 	for name, l := range logins() {
 		t.Run(name, func(t *testing.T) {
 			cassette := filepath.Join(t.TempDir(), "login.yaml")
-			flags := append([]string{"--cassette", cassette, "--upstream-ca", authority, "--upstream", l.provider + "=" + server.URL}, l.flags...)
+			flags := append([]string{"--cassette", cassette, "--upstream-ca", authority, "--upstream",
+				l.provider + "=" + server.URL}, l.flags...)
 			if said := recordClient(t, l.curl(t), flags...); !bytes.Contains(said, []byte("event: ")) {
 				t.Fatalf("no stream arrived: %s", said)
 			}

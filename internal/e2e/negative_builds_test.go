@@ -41,7 +41,8 @@ var defects = []sourceEdit{
 		return o != nil
 	}
 	return o.Provider == t.Provider && mayBeSame`},
-	{"meerkat/handoff/target.go", "if b.Meta != nil && !t.Model.Traits.Issues", `if defect.Is("tokens") && b.Meta != nil && b.Origin != nil {
+	{"meerkat/handoff/target.go", "if b.Meta != nil && !t.Model.Traits.Issues",
+		`if defect.Is("tokens") && b.Meta != nil && b.Origin != nil {
 		return true
 	}
 	if !defect.Is("tokens") && b.Meta != nil && !t.Model.Traits.Issues`},
@@ -54,14 +55,16 @@ var defects = []sourceEdit{
 	return b.Meta != nil && b.Meta.EncryptedContent != nil`},
 
 	// "calls" runs malformed and cut calls; "stops" takes pause, refusal and truncation for success.
-	{"meerkat/agent/judge.go", "return verdict{keep: true, err: &TruncatedError{Stop: m.StopReason}, why: cutOff}", `if defect.Is("calls") {
+	{"meerkat/agent/judge.go", "return verdict{keep: true, err: &TruncatedError{Stop: m.StopReason}, why: cutOff}",
+		`if defect.Is("calls") {
 			return verdict{keep: true, action: nextTools}
 		}
 		if defect.Is("stops") {
 			return verdict{keep: true}
 		}
 		return verdict{keep: true, err: &TruncatedError{Stop: m.StopReason}, why: cutOff}`},
-	{"meerkat/agent/turn.go", "calls := slices.Collect(m.ToolCalls())\n\tswitch v.action {", `calls := slices.Collect(m.ToolCalls())
+	{"meerkat/agent/turn.go", "calls := slices.Collect(m.ToolCalls())\n\tswitch v.action {",
+		`calls := slices.Collect(m.ToolCalls())
 	for i := range calls {
 		if args := string(calls[i].Args); defect.Is("calls") && args[len(args)-1] != '}' {
 			calls[i].Args = transcript.RawJSON(args + "\"}")
@@ -72,18 +75,21 @@ var defects = []sourceEdit{
 			return verdict{keep: true}
 		}
 		return verdict{keep: true, action: nextCall}`},
-	{"meerkat/agent/judge.go", "return verdict{keep: true, err: &RefusedError{Stop: m.StopReason}, why: filtered}", `if defect.Is("stops") {
+	{"meerkat/agent/judge.go", "return verdict{keep: true, err: &RefusedError{Stop: m.StopReason}, why: filtered}",
+		`if defect.Is("stops") {
 			return verdict{keep: true}
 		}
 		return verdict{keep: true, err: &RefusedError{Stop: m.StopReason}, why: filtered}`},
-	{"meerkat/agent/driver.go", "\tif err == nil {\n\t\treturn replyInput", `	if defect.Is("stops") && err != nil && len(h.keepableBlocks()) > 0 {
+	{"meerkat/agent/driver.go", "\tif err == nil {\n\t\treturn replyInput",
+		`	if defect.Is("stops") && err != nil && len(h.keepableBlocks()) > 0 {
 		reply, err = stream.Reply{Message: transcript.Assistant(transcript.StopEndTurn, completeBlocks(h.keepableBlocks())...)}, nil
 	}
 	if err == nil {
 		return replyInput`},
 
 	// "history" rewrites the history on resume.
-	{"meerkat/agent/turn.go", "\tdegraded, err := s.prepareCall(s.session.History())", `	history := s.session.History()
+	{"meerkat/agent/turn.go", "\tdegraded, err := s.prepareCall(s.session.History())",
+		`	history := s.session.History()
 	if defect.Is("history") && len(s.session.Runs) > 1 {
 		history.Messages = slices.Clone(history.Messages)
 		history.Messages[0] = transcript.User("Earlier: " + history.Messages[0].Content)
@@ -109,7 +115,8 @@ var imports = map[string][]string{
 	"meerkat/provider/codec/openai/render_items.go": {defectImport},
 	"meerkat/agent/judge.go":                        {defectImport},
 	"meerkat/agent/turn.go":                         {defectImport},
-	"meerkat/agent/driver.go":                       {defectImport, "github.com/meerkat-go/conformance/meerkat/transcript"},
+	"meerkat/agent/driver.go": {defectImport,
+		"github.com/meerkat-go/conformance/meerkat/transcript"},
 }
 
 // TestDefectsApply holds that the sources hold what each defect replaces, also where only a
@@ -132,7 +139,8 @@ func brokenFolder(t *testing.T, defect string) string {
 	program := filepath.Join(dir, "rkat")
 	buildBroken.Do(func() {
 		sources, root := editSources(t)
-		build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", filepath.Join(sources, "overlay.json"), "-o", program, "./cmd/rkat")
+		build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay",
+			filepath.Join(sources, "overlay.json"), "-o", program, "./cmd/rkat")
 		build.Dir = root
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
@@ -168,7 +176,8 @@ func editSources(t *testing.T) (dir, root string) {
 	}
 	for _, e := range defects {
 		if n := strings.Count(sources[e.file], e.old); n != 1 {
-			t.Fatalf("%s: holds %d times what the defect replaces; bring defects in line with it:\n%s", e.file, n, e.old)
+			t.Fatalf("%s: holds %d times what the defect replaces; bring defects in line with it:\n%s",
+				e.file, n, e.old)
 		}
 		sources[e.file] = strings.Replace(sources[e.file], e.old, e.with, 1)
 	}

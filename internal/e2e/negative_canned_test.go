@@ -28,7 +28,8 @@ func sendCanned() int {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		req, err := http.NewRequest(in.Request.Method, in.Request.URL, bytes.NewReader(in.Request.Body)) //nolint:noctx // ends with its process
+		req, err := http.NewRequest(in.Request.Method, in.Request.URL,
+			bytes.NewReader(in.Request.Body)) //nolint:noctx // ends with its process
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -54,7 +55,8 @@ func TestCannedSubject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := judge(t, t.TempDir(), "--filter", "thinking-tool-loop && anthropic", "--", "env", served+"=canned", self, "{prompt}")
+	run := judge(t, t.TempDir(), "--filter", "thinking-tool-loop && anthropic", "--", "env", served+"=canned", self,
+		"{prompt}")
 	if exit := run.Summary.Exit; exit != report.ExitFailure {
 		t.Errorf("exit %d\n%s", exit, describeFailures(run))
 	}

@@ -23,7 +23,8 @@ const negativeCases = "thinking-tool-loop || parallel-calls || interleaved-think
 // turnCases are the cases in which tokens come back, in one process and in two.
 const turnCases = "thinking-tool-loop || resume-tool-loop || signed-text"
 
-var allNegativeCases = flag.Bool("e2e.all-negative-cases", false, "each defect goes through all cases, not only those in which its defect shows and a few others")
+var allNegativeCases = flag.Bool("e2e.all-negative-cases", false,
+	"each defect goes through all cases, not only those in which its defect shows and a few others")
 
 // negativeRuns are defects of rkat, by how it is run and in which cases, and exactly those
 // requirements that fail. With the defect "none" the broken program works as rkat does.
@@ -38,9 +39,11 @@ var negativeRuns = []struct {
 	{"tokens", "other-provider", turnCases, []string{"ERR-001", "SIG-018"}},
 	{"tokens", "other-model", turnCases, []string{"SIG-019"}},
 	{"calls", "rkat", "malformed-call || max-tokens-in-call || failing-tool || parallel-calls", []string{"STR-009"}},
-	{"stops", "rkat", "pause-in-text || max-tokens || refusal || refusal-after-call || refusal-without-words || cut-stream || error-after-200 || parallel-calls",
+	{"stops", "rkat",
+		"pause-in-text || max-tokens || refusal || refusal-after-call || refusal-without-words || cut-stream || error-after-200 || parallel-calls",
 		[]string{"SIG-020", "SRV-005", "STR-007", "STR-008", "STR-010"}},
-	{"history", "rkat", "resume-tool-loop || repeated-prompt || thinking-tool-loop || cut-stream", []string{"RES-001", "RES-003"}},
+	{"history", "rkat", "resume-tool-loop || repeated-prompt || thinking-tool-loop || cut-stream",
+		[]string{"RES-001", "RES-003"}},
 }
 
 // TestNegativeSubjects holds that rkat with each defect fails by the requirements that
@@ -56,7 +59,8 @@ func TestNegativeSubjects(t *testing.T) {
 			if *allNegativeCases {
 				cases = negativeCases
 			}
-			run := judge(t, brokenFolder(t, c.defect), "--strict", "--subject", filepath.Join("testdata/negative", c.profile+".yaml"), "--filter", cases)
+			run := judge(t, brokenFolder(t, c.defect), "--strict", "--subject",
+				filepath.Join("testdata/negative", c.profile+".yaml"), "--filter", cases)
 			if got := failingRequirements(run); !slices.Equal(got, c.fails) {
 				t.Errorf("fails by %v, want %v\n%s", got, c.fails, describeFailures(run))
 			}
@@ -75,10 +79,12 @@ func TestRepeatedSideEffects(t *testing.T) {
 	if !corpus.Sample(t, 5)() {
 		t.Skip("the sample leaves this test out; MEERKAT_WHOLE=1 runs it")
 	}
-	run := judge(t, brokenFolder(t, "tools"), "--subject", "testdata/negative/rkat.yaml", "--filter", "cut-stream || parallel-calls")
+	run := judge(t, brokenFolder(t, "tools"), "--subject", "testdata/negative/rkat.yaml", "--filter",
+		"cut-stream || parallel-calls")
 	for _, r := range run.Results {
 		isCut := r.Check == "REC-004/runs-once" && strings.HasPrefix(r.Case, "cut-stream/")
-		if isCut != (r.Verdict == report.Fail) || isCut && !strings.Contains(r.Findings[0].Message, "ran it 3 times to its end, and the model asked for that once") {
+		if isCut != (r.Verdict == report.Fail) || isCut &&
+			!strings.Contains(r.Findings[0].Message, "ran it 3 times to its end, and the model asked for that once") {
 			t.Errorf("%s in %s: %s: %s %v", r.Check, r.Case, r.Verdict, r.Reason, r.Findings)
 		}
 	}
@@ -90,7 +96,8 @@ func TestRepeatedSideEffects(t *testing.T) {
 // TestSilentSubjects holds that a program which only prints passes nothing.
 func TestSilentSubjects(t *testing.T) {
 	for _, command := range [][]string{{"true", "{prompt}"}, {"echo", "{prompt}"}} {
-		run := judge(t, t.TempDir(), append([]string{"--filter", "thinking-tool-loop && anthropic", "--"}, command...)...)
+		run := judge(t, t.TempDir(), append([]string{"--filter", "thinking-tool-loop && anthropic", "--"},
+			command...)...)
 		for _, r := range run.Results {
 			if r.Verdict == report.Pass {
 				t.Errorf("%s: %s passes in %s", command[0], r.Check, r.Case)
@@ -106,8 +113,10 @@ func TestSilentSubjects(t *testing.T) {
 // and our simulator agree on what is refused.
 func judge(t *testing.T, dir string, args ...string) *report.Run {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "conform", append([]string{"run", "--json", "--source", "simulator"}, args...)...)
-	cmd.Env = []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir()}
+	cmd := exec.CommandContext(t.Context(), "conform",
+		append([]string{"run", "--json", "--source", "simulator"}, args...)...)
+	cmd.Env = []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME=" + t.TempDir(),
+		"TMPDIR=" + t.TempDir()}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, _ := cmd.Output() // a failing verdict is expected
@@ -132,7 +141,8 @@ func failingRequirements(run *report.Run) []string {
 // isOfFailingCase reports whether a result is of a case in which something fails: the
 // others of such a case may be not testable.
 func isOfFailingCase(run *report.Run, of report.Result) bool {
-	return slices.ContainsFunc(run.Results, func(r report.Result) bool { return r.Case == of.Case && r.Verdict == report.Fail })
+	return slices.ContainsFunc(run.Results,
+		func(r report.Result) bool { return r.Case == of.Case && r.Verdict == report.Fail })
 }
 
 func describeFailures(run *report.Run) string {

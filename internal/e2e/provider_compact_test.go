@@ -30,7 +30,8 @@ type strictProvider struct {
 }
 
 func newStrictProvider() *strictProvider {
-	return &strictProvider{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "compacting", Level: rule.Strict}))}
+	return &strictProvider{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "compacting",
+		Level: rule.Strict}))}
 }
 
 func (p *strictProvider) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -42,7 +43,9 @@ func (p *strictProvider) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.bodies, p.betas = append(p.bodies, string(body)), append(p.betas, r.Header.Get("Anthropic-Beta"))
 	if p.refusesToCompact && strings.Contains(string(body), `"context_management"`) {
 		const refusal = `{"type":"error","error":{"type":"invalid_request_error","message":"context_management: Extra inputs are not permitted"}}`
-		return &http.Response{StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(refusal)), Request: r}, nil
+		return &http.Response{StatusCode: http.StatusBadRequest,
+			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(refusal)),
+			Request: r}, nil
 	}
 	resp, err := p.RoundTripper.RoundTrip(r)
 	isWindow := strings.HasSuffix(r.URL.Path, "/responses/compact")
@@ -76,7 +79,8 @@ func (p *strictProvider) asks() (n int) {
 func compactingAgent(t *testing.T, dir, model string, p *strictProvider, reasons *[]string) *meerkat.Agent {
 	t.Helper()
 	runs := 0
-	return build(t, builderOver(dir, model, p, &runs).WithCompaction(agent.Compaction{Threshold: 0.25}).WithEvents(func(e meerkat.Event) {
+	return build(t, builderOver(dir, model, p,
+		&runs).WithCompaction(agent.Compaction{Threshold: 0.25}).WithEvents(func(e meerkat.Event) {
 		if e.Type == agent.CompactionCompleted && e.Error == "" {
 			*reasons = append(*reasons, e.Reason)
 		}
@@ -99,7 +103,8 @@ func TestProviderCompacts(t *testing.T) {
 			dir, p, reasons := t.TempDir(), newStrictProvider(), []string(nil)
 			subject := compactingAgent(t, dir, model, p, &reasons)
 			first, err := subject.Run(t.Context(), longPrompt)
-			if err != nil || p.asks() != 1 || !slices.Equal(reasons, []string{"the provider compacted the conversation"}) {
+			if err != nil || p.asks() != 1 ||
+				!slices.Equal(reasons, []string{"the provider compacted the conversation"}) {
 				t.Fatalf("%v, refused %v; asked %d times, compacted %q", err, p.refused, p.asks(), reasons)
 			}
 			second, err := subject.Resume(t.Context(), first.SessionID, "And the word crane.")
@@ -108,7 +113,8 @@ func TestProviderCompacts(t *testing.T) {
 			}
 			block := compactionBlock.FindString(p.last())
 			at := strings.Index(p.last(), block)
-			if block == "" || !strings.Contains(p.last()[:at], longPrompt) || !strings.Contains(p.last()[at:], "And the word crane.") {
+			if block == "" || !strings.Contains(p.last()[:at], longPrompt) ||
+				!strings.Contains(p.last()[at:], "And the word crane.") {
 				t.Errorf("%d bytes were sent with the compaction %q at %d", len(p.last()), block, at)
 			}
 			if wants := strings.HasPrefix(model, "claude"); strings.Contains(p.betas[len(p.betas)-1], "compact-2026-01-12") != wants {
@@ -119,11 +125,13 @@ func TestProviderCompacts(t *testing.T) {
 			}
 			for _, other := range others {
 				runs := 0
-				got, err := agentOver(t, dir, other, p, &runs).Resume(t.Context(), first.SessionID, "And the word stork.")
+				got, err := agentOver(t, dir, other, p, &runs).Resume(t.Context(), first.SessionID,
+					"And the word stork.")
 				if err != nil || len(p.refused) > 0 {
 					t.Fatalf("%s: %v, refused %v", other, err, p.refused)
 				}
-				if kept := strings.Contains(p.last(), block); kept != (other == model) || !strings.Contains(p.last(), longPrompt) {
+				if kept := strings.Contains(p.last(), block); kept != (other == model) ||
+					!strings.Contains(p.last(), longPrompt) {
 					t.Errorf("%s got %d bytes, the compaction: %v", other, len(p.last()), kept)
 				}
 				for _, d := range got.Degraded {
@@ -146,12 +154,15 @@ func TestProviderRefusesToCompact(t *testing.T) {
 			subject := compactingAgent(t, dir, model, p, &reasons)
 			first, err := subject.Run(t.Context(), longPrompt)
 			if err != nil || p.asks() != 1 || len(reasons) > 0 || len(first.Degraded) > 0 {
-				t.Fatalf("%v, refused %v; asked %d times, compacted %q, %v", err, p.refused, p.asks(), reasons, first.Degraded)
+				t.Fatalf("%v, refused %v; asked %d times, compacted %q, %v", err, p.refused, p.asks(), reasons,
+					first.Degraded)
 			}
-			if _, err := subject.Resume(t.Context(), first.SessionID, "And the word crane."); err != nil || p.asks() != 1 {
+			if _, err := subject.Resume(t.Context(), first.SessionID, "And the word crane."); err != nil ||
+				p.asks() != 1 {
 				t.Fatalf("%v, refused %v; asked %d times", err, p.refused, p.asks())
 			}
-			if len(reasons) != 1 || !strings.Contains(reasons[0], "fills its share") || strings.Contains(p.last(), longPrompt) || len(p.refused) > 0 {
+			if len(reasons) != 1 || !strings.Contains(reasons[0], "fills its share") ||
+				strings.Contains(p.last(), longPrompt) || len(p.refused) > 0 {
 				t.Errorf("compacted %q, %d bytes sent last, refused %v", reasons, len(p.last()), p.refused)
 			}
 		})
@@ -170,19 +181,25 @@ func TestCompactsToWindow(t *testing.T) {
 	if _, err := subject.Resume(t.Context(), first.SessionID, "And the word crane."); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := subject.Compact(t.Context(), first.SessionID); err != nil || !strings.HasPrefix(p.last(), `{"model":"gpt-5.2","instructions":"`) || len(reasons) != 1 {
+	if _, err := subject.Compact(t.Context(), first.SessionID); err != nil ||
+		!strings.HasPrefix(p.last(), `{"model":"gpt-5.2","instructions":"`) || len(reasons) != 1 {
 		t.Fatalf("%v, %q, asked with %.300s", err, reasons, p.last())
 	}
-	if _, err := subject.Resume(t.Context(), first.SessionID, "And the word wren."); err != nil || strings.Count(p.last(), p.window) != 1 || p.window == "" || strings.Count(p.last(), "function_call_output") > 1 {
+	if _, err := subject.Resume(t.Context(), first.SessionID, "And the word wren."); err != nil ||
+		strings.Count(p.last(), p.window) != 1 || p.window == "" ||
+		strings.Count(p.last(), "function_call_output") > 1 {
 		t.Errorf("%v: %q does not begin %.300s", err, p.window, p.last())
 	}
 	runs := 0
-	got, err := agentOver(t, dir, "claude-opus-4-6", p, &runs).Resume(t.Context(), first.SessionID, "And the word stork.")
-	if err != nil || strings.Contains(p.last(), "gAAAA") || !strings.Contains(p.last(), "And the word crane.") || len(p.refused) > 0 {
+	got, err := agentOver(t, dir, "claude-opus-4-6", p, &runs).Resume(t.Context(), first.SessionID,
+		"And the word stork.")
+	if err != nil || strings.Contains(p.last(), "gAAAA") || !strings.Contains(p.last(), "And the word crane.") ||
+		len(p.refused) > 0 {
 		t.Errorf("%v, refused %v; another provider got %.300s; lost %v", err, p.refused, p.last(), got.Degraded)
 	}
 	other := build(t, builderOver(dir, "claude-opus-4-6", p, &runs).WithCompaction(agent.Compaction{Keep: 20}))
-	if _, err := other.Compact(t.Context(), first.SessionID); err != nil || !strings.Contains(p.last(), "Echo the word heron.") {
+	if _, err := other.Compact(t.Context(), first.SessionID); err != nil ||
+		!strings.Contains(p.last(), "Echo the word heron.") {
 		t.Errorf("%v; another provider summarises %.300s", err, p.last())
 	}
 }

@@ -153,7 +153,8 @@ func matchesShown(shown, printed []string) bool {
 	case len(printed) == 0:
 		return false
 	}
-	return strings.TrimRight(shown[0], " ") == strings.TrimRight(printed[0], " ") && matchesShown(shown[1:], printed[1:])
+	return strings.TrimRight(shown[0], " ") == strings.TrimRight(printed[0], " ") &&
+		matchesShown(shown[1:], printed[1:])
 }
 
 func TestMatchesShown(t *testing.T) {

@@ -48,7 +48,8 @@ type wireCase struct {
 // isBody reports whether got is the body of the case. Two replies quote the API key that they
 // refuse: a pseudonym of the same length stands for it in the cassette.
 func (c *wireCase) isBody(got []byte) bool {
-	return bytes.Equal(got, c.body) || strings.Contains(c.name, "-failure-api-key/") && len(got) == len(c.body) && bytes.Contains(got, []byte("REDACTED"))
+	return bytes.Equal(got, c.body) || strings.Contains(c.name, "-failure-api-key/") && len(got) == len(c.body) &&
+		bytes.Contains(got, []byte("REDACTED"))
 }
 
 // TestCorpusReplaysByteForByte records every raw response of the corpus
@@ -75,7 +76,8 @@ func TestCorpusReplaysByteForByte(t *testing.T) {
 		}
 	}
 	t.Logf("%d raw responses, %d bytes: recorded in %v, replayed in %v; %d with known chunks, %d of them recorded in exactly these",
-		len(cases), size, recorded.Sub(began).Round(time.Millisecond), time.Since(recorded).Round(time.Millisecond), chunked, exact)
+		len(cases), size, recorded.Sub(began).Round(time.Millisecond), time.Since(recorded).Round(time.Millisecond),
+		chunked, exact)
 }
 
 // rawCases loads the exchanges whose response bytes are as on the wire.
@@ -201,7 +203,8 @@ func recordCorpus(t *testing.T, upstream *httptest.Server, path string, cases []
 	transport, err := proxy.NewTransport(nil, roots)
 	fatal(t, err)
 	redactor, guard := redact.New(nil), gate.New()
-	tape, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic, Redaction: redactor.Rules()}, cassette.CreateOptions{})
+	tape, err := cassette.Create(path,
+		cassette.Meta{Provenance: cassette.ProvenanceSynthetic, Redaction: redactor.Rules()}, cassette.CreateOptions{})
 	fatal(t, err)
 	recorder, err := record.New(record.Config{
 		Transport: toUpstream{transport, strings.TrimPrefix(upstream.URL, "https://")},
@@ -339,11 +342,13 @@ func askFramed(p *proxy.Proxy, a *ca.Authority, c *wireCase) error {
 	}
 	defer func() { _ = raw.Close() }()
 	fmt.Fprintf(raw, "CONNECT %s:443 HTTP/1.1\r\nHost: %s:443\r\n\r\n", u.Host, u.Host)
-	if resp, err := http.ReadResponse(bufio.NewReaderSize(raw, 16), nil); err != nil || resp.StatusCode != http.StatusOK {
+	if resp, err := http.ReadResponse(bufio.NewReaderSize(raw, 16), nil); err != nil ||
+		resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("CONNECT: %v, %w", resp, err)
 	}
 	conn := tls.Client(raw, &tls.Config{RootCAs: a.Pool(), ServerName: u.Host})
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", u.RequestURI(), u.Host, len(c.request), c.request)
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+		u.RequestURI(), u.Host, len(c.request), c.request)
 	r := bufio.NewReader(conn)
 	for { // the header; its end is an empty line
 		line, err := r.ReadString('\n')
@@ -395,7 +400,8 @@ func keepsBoundaries(source, ours []int) error {
 	at = 0
 	for i, n := range source {
 		if at += n; n > 0 && !ends[at] {
-			return fmt.Errorf("chunk %d ended at byte %d, which is no boundary any more: %v became %v", i, at, source, ours)
+			return fmt.Errorf("chunk %d ended at byte %d, which is no boundary any more: %v became %v", i, at,
+				source, ours)
 		}
 	}
 	return nil

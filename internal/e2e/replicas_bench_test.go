@@ -24,7 +24,8 @@ const benchClients = 16
 func BenchmarkReplicas(b *testing.B) {
 	b.Run("sqlite/1", func(b *testing.B) { benchReplicas(b, 1, "RKAT_DATABASE_URL=") })
 	for n := 1; n <= 3; n++ {
-		b.Run(fmt.Sprintf("postgres/%d", n), func(b *testing.B) { benchReplicas(b, n, "RKAT_DATABASE_URL="+replicaDatabase.Database(b)) })
+		b.Run(fmt.Sprintf("postgres/%d", n),
+			func(b *testing.B) { benchReplicas(b, n, "RKAT_DATABASE_URL="+replicaDatabase.Database(b)) })
 	}
 }
 
@@ -66,7 +67,8 @@ func benchReplicas(b *testing.B, n int, where string) {
 // startBenchReplica starts rkat serve with the scripted provider and returns its address.
 func startBenchReplica(b *testing.B, where string) string {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), "rkat", "serve", "--demo", "--listen", "127.0.0.1:0", "--max-runs", "64", "--store", "sqlite")
+	cmd := exec.CommandContext(b.Context(), "rkat", "serve", "--demo", "--listen", "127.0.0.1:0", "--max-runs", "64",
+		"--store", "sqlite")
 	cmd.Env = []string{"HOME=" + b.TempDir(), "RKAT_SERVER_TOKEN=" + replicaToken, where}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -85,7 +87,8 @@ func startBenchReplica(b *testing.B, where string) string {
 
 // postRun starts a session and waits for its answer.
 func postRun(ctx context.Context, address string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/sessions", bytes.NewReader([]byte(`{"prompt":"Hello."}`)))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/sessions",
+		bytes.NewReader([]byte(`{"prompt":"Hello."}`)))
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,8 @@ func TestReplicasKilledUnderLoad(t *testing.T) {
 	}
 	var server postgrestest.Server
 	t.Cleanup(server.Close)
-	l := &killLoad{sessions: 4 * kills, ended: make(chan servedRun, 12*kills), paid: map[string]int{}, refused: map[int]int{}}
+	l := &killLoad{sessions: 4 * kills, ended: make(chan servedRun, 12*kills), paid: map[string]int{},
+		refused: map[int]int{}}
 	provider := newStrict(t)
 	go func() {
 		for range provider.arrived { // it would be full
@@ -141,7 +142,8 @@ func TestReplicasKilledUnderLoad(t *testing.T) {
 		l.mu.Unlock()
 		l.ends(old.cmd, syscall.SIGKILL)
 		killed++
-		t.Logf("%5.1f s: kill %d, of process %d, when %d runs had ended", time.Since(began).Seconds(), killed, old.cmd.Process.Pid, n+1)
+		t.Logf("%5.1f s: kill %d, of process %d, when %d runs had ended", time.Since(began).Seconds(), killed,
+			old.cmd.Process.Pid, n+1)
 		if killed == kills/3 || killed == 2*kills/3 && kills >= 10 {
 			server.Stop(t)
 			<-time.After(outage)
@@ -159,7 +161,8 @@ func TestReplicasKilledUnderLoad(t *testing.T) {
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
 	var rows, active int
-	if err := conn.QueryRow(t.Context(), "SELECT count(*), count(*) FILTER (WHERE ended IS NULL) FROM meerkat.runs").Scan(&rows, &active); err != nil {
+	if err := conn.QueryRow(t.Context(),
+		"SELECT count(*), count(*) FILTER (WHERE ended IS NULL) FROM meerkat.runs").Scan(&rows, &active); err != nil {
 		t.Fatal(err)
 	}
 	if rows != 3*l.sessions || active > 0 {
@@ -173,7 +176,8 @@ func TestReplicasKilledUnderLoad(t *testing.T) {
 		}
 	}
 	t.Logf("%d runs of %d sessions in %.0f s with %d kills: %v, by attempts %v, %d not ended; %d payments, %d of them made twice; the longest run took %.0f s; answers that were asked for again: %v",
-		rows, l.sessions, time.Since(began).Seconds(), killed, statuses, attempts, active, len(l.paid), twice, l.longest.Seconds(), l.refused)
+		rows, l.sessions, time.Since(began).Seconds(), killed, statuses, attempts, active, len(l.paid), twice,
+		l.longest.Seconds(), l.refused)
 }
 
 // runTool is a tool that takes half a second, so that a kill finds many of them.
@@ -197,7 +201,8 @@ func (l *killLoad) useSession(i int) {
 	for n := range 3 {
 		name := fmt.Sprintf("s%d-%d", i, n)
 		began := time.Now()
-		body := map[string]string{"prompt": fmt.Sprintf("Call srv__look and srv__pay with %q.", name), "model": leads[i%len(leads)]}
+		body := map[string]string{"prompt": fmt.Sprintf("Call srv__look and srv__pay with %q.", name),
+			"model": leads[i%len(leads)]}
 		run := l.askAgain(http.MethodPost, path, body, http.StatusAccepted, "Idempotency-Key", name)
 		path = "/sessions/" + run.SessionID + "/runs"
 		for (run.Status == "queued" || run.Status == "running") && time.Since(began) < stuck {

@@ -77,7 +77,8 @@ func (c *cluster) startReplica() *replica {
 // startServer starts rkat serve and waits until it listens.
 func (s *stage) startServer(env []string, args ...string) *replica {
 	s.Helper()
-	r := &replica{cmd: s.command(append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...), stderr: &bytes.Buffer{}}
+	r := &replica{cmd: s.command(append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...),
+		stderr: &bytes.Buffer{}}
 	r.cmd.Env = append(append(r.cmd.Env, "RKAT_SERVER_TOKEN="+replicaToken), env...)
 	r.cmd.Stderr = r.stderr
 	out, err := r.cmd.StdoutPipe()
@@ -209,7 +210,8 @@ func (c *cluster) insist(method, path string, body any, headers ...string) (int,
 // startRun starts a session through the load balancer.
 func (c *cluster) startRun(prompt, model string) servedRun {
 	c.Helper()
-	status, run := c.insist(http.MethodPost, "/sessions", map[string]string{"prompt": prompt, "model": model}, "Idempotency-Key", c.Name(), "traceparent", traceParent)
+	status, run := c.insist(http.MethodPost, "/sessions", map[string]string{"prompt": prompt, "model": model},
+		"Idempotency-Key", c.Name(), "traceparent", traceParent)
 	if status != http.StatusAccepted {
 		c.Fatalf("POST /sessions: %d %+v", status, run)
 	}
@@ -241,7 +243,8 @@ func TestReplicaKilledInTool(t *testing.T) {
 		t.Errorf("the key again is run %s, not %s", again.ID, run.ID)
 	}
 	got := c.awaitRun(run)
-	if got.ID != run.ID || got.Status != "completed" || got.Attempt != 2 || !strings.Contains(got.Result.Text, mayHaveRun) {
+	if got.ID != run.ID || got.Status != "completed" || got.Attempt != 2 ||
+		!strings.Contains(got.Result.Text, mayHaveRun) {
 		t.Errorf("%+v", got)
 	}
 	s.ran("look rent", "pay rent")
@@ -260,7 +263,8 @@ func (c *cluster) checkTrace(run servedRun) {
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
 	var began, traced int
-	err = conn.QueryRow(c.Context(), "SELECT count(*), count(*) FILTER (WHERE convert_from(data, 'UTF8')::json ->> 'traceparent' = $2) FROM meerkat.events WHERE session = $1 AND kind = 'run_started'",
+	err = conn.QueryRow(c.Context(),
+		"SELECT count(*), count(*) FILTER (WHERE convert_from(data, 'UTF8')::json ->> 'traceparent' = $2) FROM meerkat.events WHERE session = $1 AND kind = 'run_started'",
 		run.SessionID, traceParent).Scan(&began, &traced)
 	if err != nil || began != 2 || traced != 2 {
 		c.Errorf("%d attempts, %d of them in the trace: %v", began, traced, err)
@@ -280,7 +284,8 @@ func TestReplicaKilledInStream(t *testing.T) {
 			run := c.startRun("Begin.", model)
 			<-s.provider.arrived
 			c.killReplica(run.SessionID)
-			if got := c.awaitRun(run); got.Status != "completed" || got.Attempt != 2 || got.Result.Text != "It begins and ends." {
+			if got := c.awaitRun(run); got.Status != "completed" || got.Attempt != 2 ||
+				got.Result.Text != "It begins and ends." {
 				t.Errorf("%+v", got)
 			}
 			if sent := s.provider.asked(0); len(sent) != 2 || !bytes.Equal(sent[0], sent[1]) {
@@ -303,8 +308,10 @@ func TestReplicasWantOneSession(t *testing.T) {
 			var status int
 			defer func() { answers <- status }() // also when the request fails
 			var run servedRun
-			status, run = c.ask(r.address, http.MethodPost, "/sessions/"+first.SessionID+"/runs", map[string]string{"prompt": `Call srv__pay with "more".`})
-			if status == http.StatusConflict && !strings.Contains(run.Detail, "is under way; wait for it or interrupt it") {
+			status, run = c.ask(r.address, http.MethodPost, "/sessions/"+first.SessionID+"/runs",
+				map[string]string{"prompt": `Call srv__pay with "more".`})
+			if status == http.StatusConflict &&
+				!strings.Contains(run.Detail, "is under way; wait for it or interrupt it") {
 				t.Errorf("%+v", run)
 			}
 		}()
@@ -316,7 +323,9 @@ func TestReplicasWantOneSession(t *testing.T) {
 	s.desk.release()
 	var last servedRun
 	for range 2 { // the one that lost wins afterwards
-		_, last = c.insist(http.MethodPost, "/sessions/"+first.SessionID+"/runs", map[string]string{"prompt": `Call srv__look with "again".`}, "Prefer", "wait=60", "Idempotency-Key", "again")
+		_, last = c.insist(http.MethodPost, "/sessions/"+first.SessionID+"/runs",
+			map[string]string{"prompt": `Call srv__look with "again".`}, "Prefer", "wait=60",
+			"Idempotency-Key", "again")
 		if last.Status == "completed" {
 			break
 		}
@@ -337,7 +346,9 @@ func (c *cluster) awaitActive(id string) {
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
 	for active := true; active; {
-		if err := conn.QueryRow(c.Context(), "SELECT EXISTS (SELECT FROM meerkat.runs WHERE session = $1 AND ended IS NULL)", id).Scan(&active); err != nil {
+		if err := conn.QueryRow(c.Context(),
+			"SELECT EXISTS (SELECT FROM meerkat.runs WHERE session = $1 AND ended IS NULL)",
+			id).Scan(&active); err != nil {
 			c.Fatal(err)
 		}
 	}
@@ -351,7 +362,8 @@ func TestOlderReplica(t *testing.T) {
 	c := newCluster(t, s, database, 1)
 	run := c.startRun("Hello.", leads[0])
 	c.awaitRun(run)
-	if code, out := c.withDatabase("doctor"); code != 0 || !strings.Contains(out, ", 1 session\n  sessions: tables of version 1\n  runs: tables of version 2\n") {
+	if code, out := c.withDatabase("doctor"); code != 0 ||
+		!strings.Contains(out, ", 1 session\n  sessions: tables of version 1\n  runs: tables of version 2\n") {
 		t.Errorf("rkat doctor: %d %s", code, out)
 	}
 	conn, err := pgx.Connect(t.Context(), database)
@@ -359,7 +371,8 @@ func TestOlderReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
-	newer := fmt.Sprintf(`{"record":"header","version":99,"id":%q,"created_at":"2026-01-01T00:00:00Z"}`+"\n", run.SessionID)
+	newer := fmt.Sprintf(`{"record":"header","version":99,"id":%q,"created_at":"2026-01-01T00:00:00Z"}`+"\n",
+		run.SessionID)
 	if _, err := conn.Exec(t.Context(), "UPDATE meerkat.records SET lines = $1 WHERE number = 0", []byte(newer)); err != nil {
 		t.Fatal(err)
 	}
@@ -377,10 +390,12 @@ func TestOlderReplica(t *testing.T) {
 	if code, out := c.withDatabase("doctor"); code != 1 || !strings.Contains(out, refusal) {
 		t.Errorf("newer tables: %d %s", code, out)
 	}
-	if _, err := conn.Exec(t.Context(), "DELETE FROM meerkat.versions WHERE version = 2 AND part = 'sessions'; INSERT INTO meerkat.versions (part, version) VALUES ('runs', 99)"); err != nil {
+	if _, err := conn.Exec(t.Context(),
+		"DELETE FROM meerkat.versions WHERE version = 2 AND part = 'sessions'; INSERT INTO meerkat.versions (part, version) VALUES ('runs', 99)"); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := c.withDatabase("serve", "--listen", "127.0.0.1:0"); code != 65 || !strings.Contains(out, "schema of its runs: session format 99 is newer than 2") {
+	if code, out := c.withDatabase("serve", "--listen", "127.0.0.1:0"); code != 65 ||
+		!strings.Contains(out, "schema of its runs: session format 99 is newer than 2") {
 		t.Errorf("newer tables of runs: %d %s", code, out)
 	}
 }
@@ -435,7 +450,8 @@ func TestDatabaseAway(t *testing.T) {
 					t.Errorf("%s: %+v", name, got)
 				}
 			}
-			status, next := c.insist(http.MethodPost, "/sessions/"+run.SessionID+"/runs", map[string]string{"prompt": `Call srv__look with "on".`}, "Prefer", "wait=60")
+			status, next := c.insist(http.MethodPost, "/sessions/"+run.SessionID+"/runs",
+				map[string]string{"prompt": `Call srv__look with "on".`}, "Prefer", "wait=60")
 			if status != http.StatusOK || next.Status != "completed" {
 				t.Errorf("the session goes on: %d %+v", status, next)
 			}

@@ -28,15 +28,19 @@ func serveRuns(b *testing.B, url string, n int) *httptest.Server {
 	b.Helper()
 	store := jsonl.New(b.TempDir(), nil)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * n}}
-	host := server.Host{Store: store, Version: "bench", Open: func(ctx context.Context, r server.Request) (*meerkat.Agent, func(), error) {
-		builder := meerkat.NewAgent().WithAnthropic("test-key").WithModel("claude-opus-4-6").WithBaseURL(url).WithHTTPClient(client).
-			WithStore(store).WithEvents(func(e agent.Event) { r.Listen(e) }).WithNewRunID(func() (string, error) { return r.RunID, nil })
-		if r.NewSession != "" {
-			builder.WithNewID(func() (session.ID, error) { return r.NewSession, nil })
-		}
-		a, err := builder.BuildContext(ctx)
-		return a, func() {}, err
-	}}
+	host := server.Host{Store: store, Version: "bench",
+		Open: func(ctx context.Context, r server.Request) (*meerkat.Agent, func(), error) {
+			builder := meerkat.NewAgent().WithAnthropic("test-key").WithModel("claude-opus-4-6").WithBaseURL(url).WithHTTPClient(client).
+				WithStore(store).WithEvents(func(e agent.Event) { r.Listen(e) }).WithNewRunID(func() (string,
+				error) {
+				return r.RunID, nil
+			})
+			if r.NewSession != "" {
+				builder.WithNewID(func() (session.ID, error) { return r.NewSession, nil })
+			}
+			a, err := builder.BuildContext(ctx)
+			return a, func() {}, err
+		}}
 	backend := server.NewLocal(host.Execute, server.LocalOptions{BackendLimits: server.BackendLimits{Runs: 2 * n}})
 	api := rest.New(host, backend, rest.Options{Token: benchToken, Streams: n})
 	served := httptest.NewServer(api.Handler())

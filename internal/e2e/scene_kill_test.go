@@ -25,7 +25,8 @@ func TestSceneToolLoop(t *testing.T) {
 				specs.Turn{Expect: &specs.Expectation{Results: []string{"conform_echo has heron"}}, Emit: []specs.Block{
 					thinking("Now two at once."), call("echo", "owl"), call("echo", "egret"),
 				}},
-				specs.Turn{Expect: &specs.Expectation{Results: []string{"has owl", "has egret"}}, Emit: []specs.Block{text("Three birds.")}})
+				specs.Turn{Expect: &specs.Expectation{Results: []string{"has owl", "has egret"}},
+					Emit: []specs.Block{text("Three birds.")}})
 			s := newStage(t, p, newDesk(t))
 			got := s.rkat(0, "run", "--model", model, "--effort", "high", "Echo three birds.")
 			if got.stdout != "Three birds.\n" || !strings.Contains(got.stderr, "3 turns, 3 tool calls") {
@@ -48,7 +49,8 @@ func TestSceneToolLoop(t *testing.T) {
 func killedInTool(t *testing.T, model string) *stage {
 	t.Helper()
 	s := newStage(t, newStrict(t), newDesk(t, "pay"))
-	cmd, out := s.aside("run", "--model", model, "--effort", "high", "-o", "json-stream", `Call srv__look and srv__pay with "rent".`)
+	cmd, out := s.aside("run", "--model", model, "--effort", "high", "-o", "json-stream",
+		`Call srv__look and srv__pay with "rent".`)
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var e struct{ Type, Name string }
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
@@ -85,7 +87,8 @@ func TestSceneKilledInTool(t *testing.T) {
 					t.Errorf("%q is told %d times in %s", part, n, shown.stdout)
 				}
 			}
-			if !strings.Contains(got.stdout, "The tool srv__pay answered: ") || !strings.Contains(got.stdout, mayHaveRun) {
+			if !strings.Contains(got.stdout, "The tool srv__pay answered: ") ||
+				!strings.Contains(got.stdout, mayHaveRun) {
 				t.Errorf("%+v", got)
 			}
 			s.ran("look rent", "pay rent")
@@ -100,7 +103,8 @@ func TestSceneKilledThenPrompted(t *testing.T) {
 			s := killedInTool(t, model)
 			shown := s.rkat(0, "render", "--last", "What happened?")
 			s.rkat(0, "resume", "--last", "What happened?")
-			if sent := s.provider.asked(1); string(sent[0])+"\n" != shown.stdout || !strings.Contains(shown.stdout, "What happened?") {
+			if sent := s.provider.asked(1); string(sent[0])+"\n" != shown.stdout ||
+				!strings.Contains(shown.stdout, "What happened?") {
 				t.Errorf("rendered\n%s\nsent\n%s", shown.stdout, sent[0])
 			}
 			s.ran("look rent", "pay rent", "conform_echo example")
@@ -188,7 +192,8 @@ func TestSceneKilledTwice(t *testing.T) {
 	s.desk.release()
 	shown := s.rkat(0, "render", "--last")
 	s.rkat(0, "resume", "--last")
-	if sent := s.provider.asked(2); string(sent[0])+"\n" != shown.stdout || strings.Count(shown.stdout, mayHaveRun) != 2 {
+	if sent := s.provider.asked(2); string(sent[0])+"\n" != shown.stdout ||
+		strings.Count(shown.stdout, mayHaveRun) != 2 {
 		t.Errorf("rendered\n%s\nsent\n%s", shown.stdout, sent[0])
 	}
 	s.ran("look rent", "pay rent", "pay again")

@@ -60,7 +60,8 @@ func (s *stage) takesOver(to string, prompt ...string) (sent string) {
 func TestSceneSwitchInLoop(t *testing.T) {
 	pairs(t, func(t *testing.T, from, to string) {
 		s := newStage(t, newStrict(t), newDesk(t))
-		s.rkat(2, "run", "--model", from, "--effort", "high", "--max-turns", "1", `Call srv__look and srv__pay with "rent".`)
+		s.rkat(2, "run", "--model", from, "--effort", "high", "--max-turns", "1",
+			`Call srv__look and srv__pay with "rent".`)
 		sent := s.takesOver(to)
 		for _, part := range []string{"look has rent", "pay has rent"} {
 			if !strings.Contains(sent, part) {

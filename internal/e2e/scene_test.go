@@ -51,7 +51,8 @@ type words struct {
 
 // toolServer is a server whose tools do what their desk says.
 func toolServer() {
-	if err := newToolServer(ask).Run(context.Background(), &sdk.StdioTransport{}); err != nil && !errors.Is(err, io.EOF) {
+	if err := newToolServer(ask).Run(context.Background(), &sdk.StdioTransport{}); err != nil &&
+		!errors.Is(err, io.EOF) {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
@@ -63,9 +64,11 @@ func newToolServer(do func(ctx context.Context, what string) (string, error)) *s
 	for _, t := range []*sdk.Tool{
 		{Name: "conform_echo", Description: "Returns the text."},
 		{Name: "pay", Description: "Pays somebody. To do it twice is wrong."},
-		{Name: "look", Description: "Looks at something.", Annotations: &sdk.ToolAnnotations{IdempotentHint: true, ReadOnlyHint: true}},
+		{Name: "look", Description: "Looks at something.",
+			Annotations: &sdk.ToolAnnotations{IdempotentHint: true, ReadOnlyHint: true}},
 	} {
-		sdk.AddTool(s, t, func(ctx context.Context, _ *sdk.CallToolRequest, in words) (*sdk.CallToolResult, any, error) {
+		sdk.AddTool(s, t, func(ctx context.Context, _ *sdk.CallToolRequest, in words) (*sdk.CallToolResult,
+			any, error) {
 			answer, err := do(ctx, t.Name+" "+in.Text)
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: answer}}}, nil, err
 		})
@@ -104,7 +107,8 @@ func newDesk(t *testing.T, blocks ...string) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{address: l.Addr().String(), began: make(chan string, 100), free: make(chan struct{}), blocks: map[string]bool{}}
+	d := &desk{address: l.Addr().String(), began: make(chan string, 100), free: make(chan struct{}),
+		blocks: map[string]bool{}}
 	for _, b := range blocks {
 		d.blocks[b] = true
 	}
@@ -173,7 +177,8 @@ func newStrict(t *testing.T, turns ...specs.Turn) *strict {
 			script.Targets = append(script.Targets, specs.Target{Provider: catalog.ProviderOf(m), Model: m})
 		}
 	}
-	s := &strict{arrived: make(chan struct{}, 1000), handler: simulator.New(simulator.Config{Scenario: script, Seed: "scene", Level: rule.Strict})}
+	s := &strict{arrived: make(chan struct{}, 1000),
+		handler: simulator.New(simulator.Config{Scenario: script, Seed: "scene", Level: rule.Strict})}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
 	return s
@@ -270,7 +275,8 @@ func (s *stage) command(args ...string) *exec.Cmd {
 	cmd.Dir = s.dir
 	cmd.Env = []string{
 		"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "RKAT_SESSION_DIR=" + s.path("sessions"),
-		"ANTHROPIC_API_KEY=test-key", "OPENAI_API_KEY=test-key", "GEMINI_API_KEY=test-key", "ANTHROPIC_BASE_URL=" + s.provider.URL + "/anthropic",
+		"ANTHROPIC_API_KEY=test-key", "OPENAI_API_KEY=test-key", "GEMINI_API_KEY=test-key",
+		"ANTHROPIC_BASE_URL=" + s.provider.URL + "/anthropic",
 		"OPENAI_BASE_URL=" + s.provider.URL + "/openai/v1", "GOOGLE_GEMINI_BASE_URL=" + s.provider.URL + "/gemini",
 	}
 	return cmd
@@ -291,7 +297,8 @@ func (s *stage) rkat(want int, args ...string) said {
 	err := cmd.Run()
 	got := said{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 	if got.code != want {
-		s.Fatalf("rkat %s: exit %d, not %d: %v\n%s%s", strings.Join(args, " "), got.code, want, err, got.stdout, got.stderr)
+		s.Fatalf("rkat %s: exit %d, not %d: %v\n%s%s", strings.Join(args, " "), got.code, want, err, got.stdout,
+			got.stderr)
 	}
 	return got
 }

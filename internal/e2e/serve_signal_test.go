@@ -30,7 +30,8 @@ func startScene(t *testing.T, inTool bool, drain string) *serveScene {
 	}
 	s := &serveScene{stage: newStage(t, newStrict(t, turns...), newDesk(t, "pay"))}
 	s.server = s.startServer(nil, "--drain", drain)
-	status, run := s.ask(s.server.address, http.MethodPost, "/sessions", map[string]string{"prompt": prompt, "model": leads[0]})
+	status, run := s.ask(s.server.address, http.MethodPost, "/sessions",
+		map[string]string{"prompt": prompt, "model": leads[0]})
 	if status != http.StatusAccepted {
 		t.Fatalf("POST /sessions: %d %+v", status, run)
 	}

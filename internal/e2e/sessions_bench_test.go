@@ -31,7 +31,8 @@ var lengths = []int{10, 1_000, 10_000}
 func spoken(b *testing.B) (header session.Header, prefix session.Prefix, messages []session.MessageRecord) {
 	b.Helper()
 	dir := b.TempDir()
-	result, err := sessionAgent(b, jsonl.New(dir, nil), simulator.Transport(simulator.New(simulator.Config{}))).Run(b.Context(), "Echo the word heron.")
+	result, err := sessionAgent(b, jsonl.New(dir, nil),
+		simulator.Transport(simulator.New(simulator.Config{}))).Run(b.Context(), "Echo the word heron.")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -48,7 +49,8 @@ func spoken(b *testing.B) (header session.Header, prefix session.Prefix, message
 func sessionAgent(tb testing.TB, store session.Store, transport http.RoundTripper) *meerkat.Agent {
 	tb.Helper()
 	echo := tool.Tool{
-		Def: transcript.ToolDef{Name: "echo", InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
+		Def: transcript.ToolDef{Name: "echo",
+			InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
 		Func: func(_ context.Context, args []byte) (transcript.ToolResult, error) {
 			return transcript.ToolResult{Content: string(args)}, nil
 		},
@@ -73,7 +75,8 @@ func long(b *testing.B, store session.Store, n int) (session.ID, session.Writer)
 	for i := range (n + len(round) - 1) / len(round) * len(round) { // it ends with an answer
 		records = append(records, round[i%len(round)])
 	}
-	if err := w.Append(b.Context(), append(records, session.Checkpoint{At: header.Created, Reason: session.ReasonAssistant})...); err != nil {
+	if err := w.Append(b.Context(),
+		append(records, session.Checkpoint{At: header.Created, Reason: session.ReasonAssistant})...); err != nil {
 		b.Fatal(err)
 	}
 	return header.ID, w

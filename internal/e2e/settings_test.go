@@ -40,8 +40,10 @@ func (b *bodies) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestMarksAndSchemas(t *testing.T) {
 	for _, model := range killed {
 		for _, ttl := range []string{"", "5m", "1h"} {
-			for _, schema := range []string{"", `{"type":"object","properties":{"word":{"type":"string"}},"required":["word"],"additionalProperties":false}`} {
-				t.Run(fmt.Sprint(model, " ", ttl, " ", schema != ""), func(t *testing.T) { marksAndSchemas(t, model, ttl, schema) })
+			for _, schema := range []string{"",
+				`{"type":"object","properties":{"word":{"type":"string"}},"required":["word"],"additionalProperties":false}`} {
+				t.Run(fmt.Sprint(model, " ", ttl, " ", schema != ""),
+					func(t *testing.T) { marksAndSchemas(t, model, ttl, schema) })
 			}
 		}
 	}
@@ -49,7 +51,8 @@ func TestMarksAndSchemas(t *testing.T) {
 
 func marksAndSchemas(t *testing.T, model, ttl, schema string) {
 	t.Helper()
-	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "killed", Level: rule.Strict}))}
+	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "killed",
+		Level: rule.Strict}))}
 	wire, dir := &bodies{RoundTripper: strict}, t.TempDir()
 	subject := func() *meerkat.Agent {
 		b := meerkat.NewAgent().WithModel(model).WithTool(repeater("")).WithStore(jsonl.New(dir, nil).SyncEvery(-1)).
@@ -76,7 +79,8 @@ func marksAndSchemas(t *testing.T, model, ttl, schema string) {
 		t.Errorf("the answer does not fit the schema: %s", r.Text)
 	}
 	for _, body := range wire.sent {
-		if n := strings.Count(body, "cache_control"); n > 4 || (n > 0) != (ttl != "" && strings.HasPrefix(model, "claude")) {
+		if n := strings.Count(body, "cache_control"); n > 4 ||
+			(n > 0) != (ttl != "" && strings.HasPrefix(model, "claude")) {
 			t.Errorf("%d marks in %.200s", n, body)
 		}
 		if strings.Contains(body, `"additionalProperties":false`) != (schema != "") {
@@ -88,7 +92,8 @@ func marksAndSchemas(t *testing.T, model, ttl, schema string) {
 // repeater is a tool that returns its arguments and more.
 func repeater(more string) tool.Tool {
 	return tool.Tool{
-		Def: transcript.ToolDef{Name: "echo", Description: "Returns the text.", InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
+		Def: transcript.ToolDef{Name: "echo", Description: "Returns the text.",
+			InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
 		Func: func(_ context.Context, args []byte) (transcript.ToolResult, error) {
 			return transcript.ToolResult{Content: string(args) + more}, nil
 		},

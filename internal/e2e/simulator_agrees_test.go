@@ -21,22 +21,29 @@ import (
 // disagreements are the findings by which a provider refuses a request that our strict
 // simulator answered with 200, and why both stand.
 var disagreements = []struct{ check, rule, reason string }{
-	{"ORD-010/sent-once", "", "thinking that is sent back twice: only ids are known to be refused then, so that it is a warning since the published runs"},
+	{"ORD-010/sent-once", "",
+		"thinking that is sent back twice: only ids are known to be refused then, so that it is a warning since the published runs"},
 	{"ORD-010/sent-once", "O-9", "an item that is sent back twice without its id: a warning since the published runs"},
 	{"RES-006/once", "", "the same as ORD-010, where a process resumed: a warning since the published runs"},
-	{"SIG-001/signature-bytes", "A-34", "a block of another attempt in the place of the one that was answered: the simulator verifies a block by itself"},
-	{"SIG-001/signature-bytes", "A-37", "a block of another attempt among those of the last turn: what the turn held, the simulator does not know"},
-	{"SIG-007/final-blob", "O-15", "encrypted reasoning of another attempt, without its id: the simulator verifies a blob by itself"},
-	{"SIG-016/same-part", "", "a signature on a call under another name: the simulator does not bind a signature to a name"},
+	{"SIG-001/signature-bytes", "A-34",
+		"a block of another attempt in the place of the one that was answered: the simulator verifies a block by itself"},
+	{"SIG-001/signature-bytes", "A-37",
+		"a block of another attempt among those of the last turn: what the turn held, the simulator does not know"},
+	{"SIG-007/final-blob", "O-15",
+		"encrypted reasoning of another attempt, without its id: the simulator verifies a blob by itself"},
+	{"SIG-016/same-part", "",
+		"a signature on a call under another name: the simulator does not bind a signature to a name"},
 }
 
 // holdDisagreements fails for a finding that disagrees with our simulator and stands in no row, and
 // notes which rows were seen.
 func holdDisagreements(t *testing.T, where string, f report.Finding, seen map[int]bool) {
 	t.Helper()
-	row := slices.IndexFunc(disagreements, func(d struct{ check, rule, reason string }) bool { return d.check == f.Check && d.rule == f.Rule })
+	row := slices.IndexFunc(disagreements,
+		func(d struct{ check, rule, reason string }) bool { return d.check == f.Check && d.rule == f.Rule })
 	if row < 0 {
-		t.Errorf("%s: %s (rule %q) says that this is refused, and our simulator answered 200: %s", where, f.Check, f.Rule, f.Message)
+		t.Errorf("%s: %s (rule %q) says that this is refused, and our simulator answered 200: %s", where, f.Check,
+			f.Rule, f.Message)
 		return
 	}
 	seen[row] = true

@@ -27,7 +27,8 @@ func TestSubAgentContext(t *testing.T) {
 			child.add(session.MessageRecord{Message: transcript.User("Your part: count to three.")})
 			who := rapid.SampledFrom(modelsOf(with)).Draw(t, "who")
 			child.says(child.ask(who, anyEmit().Draw(t, "emit"), "").Message)
-			child.ask(rapid.SampledFrom(everyone).Draw(t, "then"), []specs.Block{{Kind: specs.KindText, Text: "Done."}}, "")
+			child.ask(rapid.SampledFrom(everyone).Draw(t, "then"),
+				[]specs.Block{{Kind: specs.KindText, Text: "Done."}}, "")
 		}
 	})
 }
@@ -43,7 +44,8 @@ func anyContext(messages []transcript.Message) *rapid.Generator[session.ContextS
 		case 2:
 			var some []transcript.Message
 			for i := range messages {
-				if custom := session.CustomContext(messages[i]); custom.Validate() == nil && rapid.Bool().Draw(t, "take") {
+				if custom := session.CustomContext(messages[i]); custom.Validate() == nil &&
+					rapid.Bool().Draw(t, "take") {
 					some = append(some, messages[i])
 				}
 			}
@@ -93,14 +95,16 @@ func TestSubAgentOfOpenLoop(t *testing.T) {
 	w := newWorld(t)
 	for _, who := range everyone {
 		p := newDialogue(t, w)
-		calling := []specs.Block{{Kind: specs.KindThinking, Parts: []string{"So."}}, {Kind: specs.KindCall, Role: "noargs"}, {Kind: specs.KindCall, Role: "noargs"}}
+		calling := []specs.Block{{Kind: specs.KindThinking, Parts: []string{"So."}},
+			{Kind: specs.KindCall, Role: "noargs"}, {Kind: specs.KindCall, Role: "noargs"}}
 		p.says(p.ask(who, calling, "").Message)
 		p.add(session.MessageRecord{Message: p.ask(who, calling, "").Message})
 		for _, c := range []session.ContextStrategy{session.FullHistory(), session.LastTurns(1), session.LastTurns(2)} {
 			child := p.spawn(c)
 			child.add(session.MessageRecord{Message: transcript.User("Your part.")})
 			out, err := handoff.Build(child.s.History(), who.target(t))
-			if last := out.Messages[len(out.Messages)-2]; err != nil || last.Role != transcript.RoleToolResults || len(last.Results) != 2 || !last.Results[0].IsError {
+			if last := out.Messages[len(out.Messages)-2]; err != nil || last.Role != transcript.RoleToolResults ||
+				len(last.Results) != 2 || !last.Results[0].IsError {
 				t.Errorf("%v: the open calls are not closed: %+v, %v", who, last, err)
 			}
 			child.ask(who, []specs.Block{{Kind: specs.KindText, Text: "Done."}}, "")

@@ -16,7 +16,8 @@ import (
 func benchAgent(b *testing.B, agents int) *meerkat.Agent {
 	b.Helper()
 	runs := 0
-	builder := builderOver(b.TempDir(), "gpt-5.2", simulator.Transport(simulator.New(simulator.Config{Seed: "bench"})), &runs)
+	builder := builderOver(b.TempDir(), "gpt-5.2",
+		simulator.Transport(simulator.New(simulator.Config{Seed: "bench"})), &runs)
 	a, err := builder.WithStore(session.NewMemoryStore()).WithUnary().WithSubAgents(meerkat.SubAgents{Limits: ops.ConcurrencyLimits{
 		MaxConcurrentOps: agents, MaxConcurrentAgents: agents, MaxChildrenPerAgent: agents,
 	}}).Build()

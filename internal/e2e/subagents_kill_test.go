@@ -104,7 +104,8 @@ func drawPlan(t *rapid.T, depth int, name string) string {
 		names = append(names, child.Name)
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
 		case 0:
-			lines = append(lines, "fork "+encode(map[string]any{"branches": []plannedAgent{{Prompt: child.Prompt, Name: child.Name}}}))
+			lines = append(lines, "fork "+
+				encode(map[string]any{"branches": []plannedAgent{{Prompt: child.Prompt, Name: child.Name}}}))
 		case 1:
 			child.Model = rapid.SampledFrom(treeModels).Draw(t, "model")
 			fallthrough
@@ -178,7 +179,8 @@ func killTree(t *testing.T, model, plan string, random *rand.Rand) {
 	checked := 0
 	for cut := 1; cut <= len(log.order); cut++ {
 		piece := piecesOf(whole, log.order[:cut], 0)
-		checkTree(t, treeModels[(slices.Index(treeModels, model)+max(0, cut%4-1))%len(treeModels)], r.SessionID, piece, []string{"", "Go on."}[cut%2])
+		checkTree(t, treeModels[(slices.Index(treeModels, model)+max(0, cut%4-1))%len(treeModels)], r.SessionID, piece,
+			[]string{"", "Go on."}[cut%2])
 		if line := whole[log.order[cut-1]]; cut%5 == 0 && len(line) > 0 {
 			torn := piecesOf(whole, log.order[:cut], 1+random.IntN(40))
 			checkTree(t, model, r.SessionID, torn, "")
@@ -189,7 +191,9 @@ func killTree(t *testing.T, model, plan string, random *rand.Rand) {
 			t.Fatalf("cut behind record %d of %d; plan:\n%s", cut, len(log.order), plan)
 		}
 	}
-	t.Logf("%d sessions, %d records, %d pieces; %d forks, %d models, %d tools in the background", len(whole), len(log.order), checked, strings.Count(plan, "fork "), strings.Count(plan, "model"), strings.Count(plan, "start_tool"))
+	t.Logf("%d sessions, %d records, %d pieces; %d forks, %d models, %d tools in the background", len(whole),
+		len(log.order), checked, strings.Count(plan, "fork "), strings.Count(plan, "model"),
+		strings.Count(plan, "start_tool"))
 }
 
 // isTreeEnd reports whether a run may end so: by its budget.
@@ -203,8 +207,10 @@ type treeRun struct {
 
 func newTreeRun(t *testing.T, model, dir string) *treeRun {
 	t.Helper()
-	r := &treeRun{strict: &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "trees", Level: rule.Strict}))}}
-	r.builder = builderOver(dir, model, r.strict, &r.runs).WithMaxParallelTools(1).WithLimits(session.Limits{MaxTurns: treeBudget}).
+	r := &treeRun{strict: &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "trees",
+		Level: rule.Strict}))}}
+	r.builder = builderOver(dir, model, r.strict,
+		&r.runs).WithMaxParallelTools(1).WithLimits(session.Limits{MaxTurns: treeBudget}).
 		WithSubAgents(meerkat.SubAgents{Limits: ops.ConcurrencyLimits{MaxConcurrentAgents: 16}})
 	return r
 }
@@ -285,7 +291,8 @@ func checkTree(t *testing.T, model string, root session.ID, pieces map[session.I
 func backgroundCalls(data []byte) (n int) {
 	for line := range bytes.Lines(data) {
 		r, err := session.DecodeRecord(line)
-		if o, ok := r.(session.Operation); err == nil && ok && o.State == session.OperationSubmitted && bytes.Contains(o.Spec, []byte(`"kind":"`+string(ops.ToolCall)+`"`)) {
+		if o, ok := r.(session.Operation); err == nil && ok && o.State == session.OperationSubmitted &&
+			bytes.Contains(o.Spec, []byte(`"kind":"`+string(ops.ToolCall)+`"`)) {
 			n++
 		}
 	}
@@ -332,7 +339,8 @@ func checkTreeRecords(t *testing.T, dir string, root session.ID, ended error) (s
 		}
 		own := map[string]bool{}
 		for _, c := range s.Calls {
-			isOwn := slices.ContainsFunc(s.Runs, func(r session.Run) bool { return r.ID == c.RunID }) // and not copied into a fork
+			isOwn := slices.ContainsFunc(s.Runs,
+				func(r session.Run) bool { return r.ID == c.RunID }) // and not copied into a fork
 			if c.Error == "" && isOwn {
 				own[fmt.Sprint(c.RunID, c.Turn)] = true
 			}

@@ -27,7 +27,8 @@ func TestProcessKilledWithSubAgents(t *testing.T) {
 	blocked, hang := make(chan struct{}), true
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if hang && bytes.Contains(body, []byte(`then say crane done`)) && !bytes.Contains(body, []byte("spawn_agent {")) && bytes.Contains(body, []byte("tool_result")) {
+		if hang && bytes.Contains(body, []byte(`then say crane done`)) &&
+			!bytes.Contains(body, []byte("spawn_agent {")) && bytes.Contains(body, []byte("tool_result")) {
 			close(blocked)
 			<-r.Context().Done()
 			return
@@ -41,7 +42,8 @@ func TestProcessKilledWithSubAgents(t *testing.T) {
 	command := func(args ...string) *exec.Cmd {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		t.Cleanup(cancel)
-		cmd := exec.CommandContext(ctx, "rkat", append(args, "--session-dir", sessions, "--base-url", server.URL, "--model", "claude-opus-4-5", "--conform-tools")...)
+		cmd := exec.CommandContext(ctx, "rkat", append(args, "--session-dir", sessions, "--base-url", server.URL,
+			"--model", "claude-opus-4-5", "--conform-tools")...)
 		cmd.Env = []string{"HOME=" + dir, "ANTHROPIC_API_KEY=made-up"}
 		return cmd
 	}

@@ -29,11 +29,13 @@ then say I wait for the third.`
 func TestThreeSubAgents(t *testing.T) {
 	for _, model := range killed {
 		t.Run(model, func(t *testing.T) {
-			strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "tree", Level: rule.Strict}))}
+			strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "tree",
+				Level: rule.Strict}))}
 			dir, runs := t.TempDir(), 0
 			var open atomic.Int32
 			var events []agent.Event
-			a := build(t, builderOver(dir, model, strict, &runs).WithSubAgents(meerkat.SubAgents{}).WithEvents(func(e meerkat.Event) {
+			a := build(t, builderOver(dir, model, strict,
+				&runs).WithSubAgents(meerkat.SubAgents{}).WithEvents(func(e meerkat.Event) {
 				if open.Add(1) != 1 {
 					t.Error("two events at the same time")
 				}
@@ -62,13 +64,15 @@ func TestThreeSubAgents(t *testing.T) {
 			}
 			for _, o := range s.Operations() {
 				child, err := jsonl.New(dir, nil).Load(t.Context(), o.ID)
-				if err != nil || child.Parent == nil || child.Parent.ID != s.ID || !o.Delivered || o.End.Status != string(ops.Completed) {
+				if err != nil || child.Parent == nil || child.Parent.ID != s.ID || !o.Delivered ||
+					o.End.Status != string(ops.Completed) {
 					t.Errorf("%v: operation %+v, session %+v", err, o, child.Header)
 				}
 				of := func(kind agent.EventType) func(agent.Event) bool {
 					return func(e agent.Event) bool { return e.Type == kind && e.OperationID == o.ID }
 				}
-				for _, kind := range []agent.EventType{agent.OperationStarted, agent.RunStarted, agent.TextComplete, agent.RunCompleted, agent.OperationEnded} {
+				for _, kind := range []agent.EventType{agent.OperationStarted, agent.RunStarted, agent.TextComplete,
+					agent.RunCompleted, agent.OperationEnded} {
 					if !slices.ContainsFunc(events, of(kind)) {
 						t.Errorf("no event %s of %s", kind, o.Label)
 					}

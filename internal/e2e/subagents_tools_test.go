@@ -44,7 +44,8 @@ func TestOperationToolsFitEveryProvider(t *testing.T) {
 // returns the sessions by label, the root as "".
 func runTree(t *testing.T, plan string, change func(*meerkat.AgentBuilder, string)) map[string]session.Session {
 	t.Helper()
-	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "tree", Level: rule.Strict}))}
+	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "tree",
+		Level: rule.Strict}))}
 	dir, runs := t.TempDir(), 0
 	b := builderOver(dir, "claude-opus-4-5", strict, &runs).WithSubAgents(meerkat.SubAgents{})
 	if change != nil {
@@ -120,7 +121,8 @@ steer {"id":"two","message":"hurry"}
 fetch_result {"artifact_id":"nothing"}
 then await_ops {}`
 	got := results(runTree(t, plan, nil)[""])
-	for i, want := range []string{"did you mean echo?", "claude-opus-4-5", "has started none", `"status":"running"`, "did you mean one?", "choose another", "not known to this agent", "keeps no artifacts"} {
+	for i, want := range []string{"did you mean echo?", "claude-opus-4-5", "has started none", `"status":"running"`,
+		"did you mean one?", "choose another", "not known to this agent", "keeps no artifacts"} {
 		if !strings.Contains(got[i], want) {
 			t.Errorf("answer %d: %s; want %s", i, got[i], want)
 		}
@@ -131,7 +133,8 @@ then await_ops {}`
 // parts.
 func TestLargeResults(t *testing.T) {
 	store := artifact.NewMemory(artifact.Options{})
-	long := tool.Tool{Def: transcript.ToolDef{Name: "unused", Description: "Does nothing."}, Func: func(context.Context, []byte) (transcript.ToolResult, error) { return transcript.ToolResult{}, nil }}
+	long := tool.Tool{Def: transcript.ToolDef{Name: "unused", Description: "Does nothing."},
+		Func: func(context.Context, []byte) (transcript.ToolResult, error) { return transcript.ToolResult{}, nil }}
 	text := strings.Repeat("heron ", 4000)
 	plan := fmt.Sprintf(`spawn_agent {"name":"long","prompt":"op_status {}\nthen say %s"}
 then await_ops {}`, strings.TrimSpace(text))

@@ -64,7 +64,8 @@ func TestActionJudges(t *testing.T) {
 	}
 	summary := filepath.Join(r.dir, "summary.md")
 	env := []string{
-		"AGENT=" + strangersAgent, "ARGS=--provider=anthropic\n--filter=thinking-tool-loop || parallel-calls\n", "REQUIRE=ORD-001",
+		"AGENT=" + strangersAgent, "ARGS=--provider=anthropic\n--filter=thinking-tool-loop || parallel-calls\n",
+		"REQUIRE=ORD-001",
 		"REPORTS=reports", "GITHUB_STEP_SUMMARY=" + summary,
 	}
 	if out, code := r.run("", env, script); code != 0 {
@@ -91,8 +92,11 @@ func TestActionInstalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	const archive = "conformance_0.1.0_darwin_arm64.tar.gz"
-	r.run("", nil, "sh", "-c", "mkdir v0.1.0 temp && printf '#!/bin/sh\necho released\n' > conform && chmod +x conform && tar -czf v0.1.0/"+archive+" conform && cd v0.1.0 && sha256sum * > SHA256SUMS")
-	env := []string{"RUNNER_OS=macOS", "RUNNER_ARCH=ARM64", "RUNNER_TEMP=" + filepath.Join(r.dir, "temp"), "CONFORM_RELEASES=file://" + r.dir, "VERSION=v0.1.0"}
+	r.run("", nil, "sh", "-c",
+		"mkdir v0.1.0 temp && printf '#!/bin/sh\necho released\n' > conform && chmod +x conform && tar -czf v0.1.0/"+
+			archive+" conform && cd v0.1.0 && sha256sum * > SHA256SUMS")
+	env := []string{"RUNNER_OS=macOS", "RUNNER_ARCH=ARM64", "RUNNER_TEMP=" + filepath.Join(r.dir, "temp"),
+		"CONFORM_RELEASES=file://" + r.dir, "VERSION=v0.1.0"}
 	folder, code := r.run("", env, script)
 	if out, _ := r.run("", nil, filepath.Join(strings.TrimSpace(folder), "conform")); code != 0 || out != "released\n" {
 		t.Errorf("exit %d, %q\n%s", code, out, folder)
@@ -108,16 +112,19 @@ func TestActionInstalls(t *testing.T) {
 	}{
 		{"VERSION=", "is no version, so conform is built", 3}, // the folder of this checkout is no tag
 		{"VERSION=v9.9.9", "conform-action: v9.9.9 has no SHA256SUMS, so conform is built", 3},
-		{"RUNNER_ARCH=X64", "conform-action: v0.1.0 has no conformance_0.1.0_darwin_amd64.tar.gz, so conform is built", 3},
+		{"RUNNER_ARCH=X64", "conform-action: v0.1.0 has no conformance_0.1.0_darwin_amd64.tar.gz, so conform is built",
+			3},
 		{"BINARY=none", "conform-action: none: not a program", 2},
 		{"BINARY=" + conform, filepath.Dir(conform), 0},
 	} {
-		if out, code := r.run("", append(env, c.setting), script); code != c.code || !strings.Contains(out, c.sentence) {
+		if out, code := r.run("", append(env, c.setting), script); code != c.code ||
+			!strings.Contains(out, c.sentence) {
 			t.Errorf("%s: exit %d\n%s", c.setting, code, out)
 		}
 	}
 	r.run("", nil, "sh", "-c", "echo more >> v0.1.0/"+archive)
-	if out, code := r.run("", env, script); code != 2 || !strings.Contains(out, archive+": its checksum is not that of SHA256SUMS; nothing is run") {
+	if out, code := r.run("", env, script); code != 2 ||
+		!strings.Contains(out, archive+": its checksum is not that of SHA256SUMS; nothing is run") {
 		t.Errorf("a changed archive: exit %d\n%s", code, out)
 	}
 	if left, _ := r.run("", nil, "ls", "temp"); left != "" {
@@ -141,13 +148,16 @@ func TestActionParts(t *testing.T) {
 	}
 	readTemplate(t, "../../ci/workflows/conform.yml", &workflow)
 	for _, part := range []string{"1", "2"} {
-		env := []string{"AGENT=" + strangersAgent, "ARGS=--provider=anthropic\n--seed=7\n--filter=thinking-tool-loop || parallel-calls || failing-tool", "SHARD=" + part + "/2", "REPORTS=parts/conform-" + part}
+		env := []string{"AGENT=" + strangersAgent,
+			"ARGS=--provider=anthropic\n--seed=7\n--filter=thinking-tool-loop || parallel-calls || failing-tool",
+			"SHARD=" + part + "/2", "REPORTS=parts/conform-" + part}
 		if out, code := r.run("", env, script); code != 0 {
 			t.Fatalf("part %s: exit %d\n%s", part, code, out)
 		}
 	}
 	merge := workflow.Jobs.Merge.Steps
-	out, code := r.run(merge[len(merge)-1].Run, []string{"GITHUB_STEP_SUMMARY=" + filepath.Join(r.dir, "summary.md")}, "bash", "-e")
+	out, code := r.run(merge[len(merge)-1].Run, []string{"GITHUB_STEP_SUMMARY=" + filepath.Join(r.dir, "summary.md")},
+		"bash", "-e")
 	if code != 0 || !strings.Contains(out, "PASS") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
@@ -164,13 +174,16 @@ func TestGitLabScripts(t *testing.T) {
 	readTemplate(t, "../../ci/gitlab/conform.gitlab-ci.yml", &template)
 	judge := "mkdir -p reports\n" + strings.Join(template.Judge.Script, "\n")
 	for _, part := range []string{"1", "2"} {
-		env := []string{"AGENT=" + strangersAgent, "CI_PIPELINE_ID=7", "CI_NODE_INDEX=" + part, "CI_NODE_TOTAL=2", "CONFORM_PROVIDER=anthropic", "CONFORM_FILTER=anthropic && (thinking-tool-loop || parallel-calls || failing-tool)"}
+		env := []string{"AGENT=" + strangersAgent, "CI_PIPELINE_ID=7", "CI_NODE_INDEX=" + part, "CI_NODE_TOTAL=2",
+			"CONFORM_PROVIDER=anthropic",
+			"CONFORM_FILTER=anthropic && (thinking-tool-loop || parallel-calls || failing-tool)"}
 		if out, code := r.run(judge, env, "bash", "-e"); code != 0 {
 			t.Fatalf("part %s: exit %d\n%s", part, code, out)
 		}
 	}
 	r.exists("reports/part-1.json", "reports/part-2.xml")
-	if out, code := r.run(strings.Join(template.Verdict.Script, "\n"), nil, "bash", "-e"); code != 0 || !strings.Contains(out, "PASS") {
+	if out, code := r.run(strings.Join(template.Verdict.Script, "\n"), nil, "bash", "-e"); code != 0 ||
+		!strings.Contains(out, "PASS") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 	r.exists("reports/conform.md")
@@ -186,12 +199,15 @@ func TestKubernetesScripts(t *testing.T) {
 	}
 	documents := strings.Split(string(data), "\n---\n")
 	for _, index := range []string{"0", "1"} {
-		env := []string{"AGENT=" + strangersAgent, "PARTS=2", "SEED=7", "JOB_COMPLETION_INDEX=" + index, "CONFORM_PROVIDER=anthropic", "CONFORM_FILTER=anthropic && (thinking-tool-loop || parallel-calls || failing-tool)"}
+		env := []string{"AGENT=" + strangersAgent, "PARTS=2", "SEED=7", "JOB_COMPLETION_INDEX=" + index,
+			"CONFORM_PROVIDER=anthropic",
+			"CONFORM_FILTER=anthropic && (thinking-tool-loop || parallel-calls || failing-tool)"}
 		if out, code := r.run(r.jobScript(documents[0]), env, "sh"); code != 0 {
 			t.Fatalf("index %s: exit %d\n%s", index, code, out)
 		}
 	}
-	if out, code := r.run(r.jobScript(documents[1]), []string{"PARTS=2"}, "sh"); code != 0 || !strings.Contains(out, "PASS") {
+	if out, code := r.run(r.jobScript(documents[1]), []string{"PARTS=2"}, "sh"); code != 0 ||
+		!strings.Contains(out, "PASS") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 	r.exists("verdict.json")

@@ -34,15 +34,23 @@ var controls = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{200e}\
 
 // hostileFiles are contents of files with foreign text in the places that each format has.
 var hostileFiles = map[string]string{
-	"bytes":       hostileText,
-	"yaml":        "? " + quoted(hostileText) + "\n: " + quoted(hostileText) + "\n",
-	"profile":     "version: 1\nname: " + quoted(hostileText) + "\ncommand: [" + quoted(hostileText) + "]\n",
-	"cassette":    "---\nversion: 2\ninteractions:\n- request:\n    url: " + quoted("https://api.anthropic.com/"+hostileText) + "\n    method: " + quoted(hostileText) + "\n    body: " + quoted(`{"model":"`+hostileText+`"}`) + "\n    headers: {" + quoted(hostileText) + ": [" + quoted(hostileText) + "]}\n  response:\n    status: " + quoted(hostileText) + "\n    code: 200\n    body: " + quoted(hostileText) + "\n    headers: {}\n",
-	"har":         `{"log":{"version":"1.2","creator":{"name":` + quoted(hostileText) + `,"version":"1"},"entries":[{"startedDateTime":"2026-01-01T00:00:00Z","time":1,"request":{"method":"POST","url":"https://api.anthropic.com/v1/messages","httpVersion":"HTTP/1.1","headers":[{"name":"content-type","value":` + quoted(hostileText) + `},{"name":"user-agent","value":` + quoted(hostileText) + `}],"postData":{"mimeType":"application/json","text":` + quoted(`{"model":`+quoted(hostileText)+`,"max_tokens":9,`+quoted(hostileText)+`:1,"messages":[{"role":"user","content":`+quoted(hostileText)+`}]}`) + `}},"response":{"status":400,"statusText":` + quoted(hostileText) + `,"httpVersion":"HTTP/1.1","headers":[{"name":"content-type","value":"application/json"}],"content":{"mimeType":"application/json","text":` + quoted(`{"type":"error","error":{"type":`+quoted(hostileText)+`,"message":`+quoted(hostileText)+`}}`) + `}}}]}}`,
-	"report.json": `{"schema_version":1,"tool":` + quoted(hostileText) + `,"verdict":` + quoted(hostileText) + `,"results":[{"requirement":` + quoted(hostileText) + `,"status":"fail","case":` + quoted(hostileText) + `}]}`,
-	"toml":        "[agent]\n" + quoted(hostileText) + " = 1\nmodel = " + quoted(hostileText) + "\n",
-	"mcp.json":    `{"mcpServers":{` + quoted(hostileText) + `:{"command":` + quoted(hostileText) + `,` + quoted(hostileText) + `:1}}}`,
-	"txtar":       hostileText + "\n-- scenario.yaml --\ntitle: " + quoted(hostileText) + "\n" + quoted(hostileText) + ": 1\n",
+	"bytes":   hostileText,
+	"yaml":    "? " + quoted(hostileText) + "\n: " + quoted(hostileText) + "\n",
+	"profile": "version: 1\nname: " + quoted(hostileText) + "\ncommand: [" + quoted(hostileText) + "]\n",
+	"cassette": "---\nversion: 2\ninteractions:\n- request:\n    url: " +
+		quoted("https://api.anthropic.com/"+hostileText) + "\n    method: " + quoted(hostileText) + "\n    body: " +
+		quoted(`{"model":"`+hostileText+`"}`) + "\n    headers: {" + quoted(hostileText) + ": [" + quoted(hostileText) +
+		"]}\n  response:\n    status: " + quoted(hostileText) + "\n    code: 200\n    body: " + quoted(hostileText) +
+		"\n    headers: {}\n",
+	"har": `{"log":{"version":"1.2","creator":{"name":` + quoted(hostileText) +
+		`,"version":"1"},"entries":[{"startedDateTime":"2026-01-01T00:00:00Z","time":1,"request":{"method":"POST","url":"https://api.anthropic.com/v1/messages","httpVersion":"HTTP/1.1","headers":[{"name":"content-type","value":` + quoted(hostileText) + `},{"name":"user-agent","value":` + quoted(hostileText) + `}],"postData":{"mimeType":"application/json","text":` + quoted(`{"model":`+quoted(hostileText)+`,"max_tokens":9,`+quoted(hostileText)+`:1,"messages":[{"role":"user","content":`+quoted(hostileText)+`}]}`) + `}},"response":{"status":400,"statusText":` + quoted(hostileText) + `,"httpVersion":"HTTP/1.1","headers":[{"name":"content-type","value":"application/json"}],"content":{"mimeType":"application/json","text":` + quoted(`{"type":"error","error":{"type":`+quoted(hostileText)+`,"message":`+quoted(hostileText)+`}}`) + `}}}]}}`,
+	"report.json": `{"schema_version":1,"tool":` + quoted(hostileText) + `,"verdict":` + quoted(hostileText) +
+		`,"results":[{"requirement":` + quoted(hostileText) + `,"status":"fail","case":` + quoted(hostileText) + `}]}`,
+	"toml": "[agent]\n" + quoted(hostileText) + " = 1\nmodel = " + quoted(hostileText) + "\n",
+	"mcp.json": `{"mcpServers":{` + quoted(hostileText) + `:{"command":` + quoted(hostileText) + `,` +
+		quoted(hostileText) + `:1}}}`,
+	"txtar": hostileText + "\n-- scenario.yaml --\ntitle: " + quoted(hostileText) + "\n" +
+		quoted(hostileText) + ": 1\n",
 	"schema.json": `{"type":` + quoted(hostileText) + `,"$ref":` + quoted(hostileText) + `}`,
 }
 
@@ -81,12 +89,16 @@ func TestTerminal(t *testing.T) {
 			}
 			path := strings.Fields(c.CommandPath())[1:]
 			t.Run(strings.Join(strings.Fields(c.CommandPath()), " "), func(t *testing.T) {
-				for _, args := range append(hostileArguments(c, files), []string{"--last"}, []string{"--session-dir", hostileSessions, "--last"}, []string{"--session-dir", hostileSessions}) {
+				for _, args := range append(hostileArguments(c, files), []string{"--last"},
+					[]string{"--session-dir", hostileSessions, "--last"}, []string{"--session-dir", hostileSessions}) {
 					if chosen() {
 						tryHostile(t, p.run, append(append([]string{}, path...), args...), nil)
 					}
 				}
-				for _, kv := range []string{"RKAT_MODEL=", "RKAT_" + hostileArgument + "=", "ANTHROPIC_BASE_URL=", "RKAT_SESSION_DIR=", "OPENAI_BASE_URL=http://", "HTTPS_PROXY=", "CONFORM_CONFIG=", "RECORDER_CONFIG=", "RECORDER_CASSETTE=", "XDG_CONFIG_HOME=/", "HOME=/", "OTEL_EXPORTER_OTLP_ENDPOINT="} {
+				for _, kv := range []string{"RKAT_MODEL=", "RKAT_" + hostileArgument + "=", "ANTHROPIC_BASE_URL=",
+					"RKAT_SESSION_DIR=", "OPENAI_BASE_URL=http://", "HTTPS_PROXY=", "CONFORM_CONFIG=",
+					"RECORDER_CONFIG=", "RECORDER_CASSETTE=", "XDG_CONFIG_HOME=/", "HOME=/",
+					"OTEL_EXPORTER_OTLP_ENDPOINT="} {
 					tryHostile(t, p.run, append(append([]string{}, path...), "hi"), []string{kv + hostileArgument})
 				}
 			})
@@ -126,7 +138,8 @@ func hostileResults(t *testing.T, files []string) []string {
 	}{
 		{recorder.Run, 0, []string{"import", har, "--cassette", cassette}},
 		{conform.Run, 1, []string{"check", har, "--report", "json=" + report}},
-		{rkat.Run, 0, []string{"run", "--session-dir", hostileSessions, "--model", "claude-opus-4-6", "--prompt-file", "prompt"}},
+		{rkat.Run, 0, []string{"run", "--session-dir", hostileSessions, "--model", "claude-opus-4-6", "--prompt-file",
+			"prompt"}},
 	} {
 		if err := os.WriteFile("prompt", []byte(prompt), 0o600); err != nil {
 			t.Fatal(err)
@@ -147,7 +160,8 @@ const hostileDirectory = "folder\x1b[2J\nFORGED"
 func hostileArguments(c *cobra.Command, files []string) (all [][]string) {
 	texts := append([]string{hostileArgument}, files...)
 	for _, text := range texts {
-		all = append(all, []string{text}, []string{text, text}, []string{"--", text}, []string{"--" + text}, []string{"--config", text}, []string{"hi", "--config=" + text})
+		all = append(all, []string{text}, []string{text, text}, []string{"--", text}, []string{"--" + text},
+			[]string{"--config", text}, []string{"hi", "--config=" + text})
 	}
 	each := func(f *pflag.Flag) {
 		switch f.Name {

@@ -46,7 +46,8 @@ func TestReadPrivate(t *testing.T) {
 			t.Fatal(err)
 		}
 		data, err := ReadPrivate(path)
-		if want == "" && (err != nil || string(data) != "secret") || want != "" && (err == nil || err.Error() != want || data != nil) {
+		if want == "" && (err != nil || string(data) != "secret") ||
+			want != "" && (err == nil || err.Error() != want || data != nil) {
 			t.Errorf("mode %o: %q, %v, want %q", mode, data, err, want)
 		}
 		if err := os.Remove(path); err != nil {

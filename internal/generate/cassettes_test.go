@@ -14,7 +14,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if code, isSubject := harness.RunIfSubject(context.Background(), rkat.Run, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()); isSubject {
+	if code, isSubject := harness.RunIfSubject(context.Background(), rkat.Run, os.Args[1:], os.Stdin, os.Stdout,
+		os.Stderr, os.Environ()); isSubject {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())
@@ -36,7 +37,8 @@ func TestRecordAllLeavesACleanTree(t *testing.T) {
 	if code := generate(t.Context(), []string{"cassettes", dir}, &said); code != 0 {
 		t.Fatalf("code %d: %s", code, said.String())
 	}
-	if want := "removed anthropic/stray.yaml\n"; !strings.HasPrefix(said.String(), want) || !strings.Contains(said.String(), ": 0 written, 1 removed") {
+	if want := "removed anthropic/stray.yaml\n"; !strings.HasPrefix(said.String(), want) ||
+		!strings.Contains(said.String(), ": 0 written, 1 removed") {
 		t.Errorf("got %q; committed cassettes are out of date, run make cassettes", said.String())
 	}
 }

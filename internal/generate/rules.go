@@ -186,7 +186,8 @@ func rulesPage(rules []coveredRule) []byte {
 	for _, c := range rules {
 		if c.Section != section {
 			section = c.Section
-			fmt.Fprintf(table, "\n## %s\n\n| rule | demand | simulator | referee | why not both |\n|---|---|---|---|---|\n", section)
+			fmt.Fprintf(table,
+				"\n## %s\n\n| rule | demand | simulator | referee | why not both |\n|---|---|---|---|---|\n", section)
 		}
 		simulated := ""
 		switch {
@@ -196,14 +197,16 @@ func rulesPage(rules []coveredRule) []byte {
 			simulated = "refuses"
 		}
 		counts[c.side()]++
-		cells := []string{strings.Join(c.IDs, " · "), c.Title(), simulated, strings.Join(c.Requirements, ", "), c.Reason}
+		cells := []string{strings.Join(c.IDs, " · "), c.Title(), simulated,
+			strings.Join(c.Requirements, ", "), c.Reason}
 		for i, cell := range cells {
 			cells[i] = strings.ReplaceAll(cell, "|", `\|`)
 		}
 		fmt.Fprintf(table, "| %s |\n", strings.Join(cells, " | "))
 	}
 	out := bytes.NewBufferString(rulesHead)
-	fmt.Fprintf(out, "%d rules: %d on both sides, %d of the simulator only, %d of the referee only, %d of neither, %d accepted.\n",
+	fmt.Fprintf(out,
+		"%d rules: %d on both sides, %d of the simulator only, %d of the referee only, %d of neither, %d accepted.\n",
 		len(rules), counts["both"], counts["simulator"], counts["referee"], counts["neither"], counts["accepted"])
 	return append(out.Bytes(), table.Bytes()...)
 }

@@ -63,7 +63,9 @@ func TestRuleSides(t *testing.T) {
 		}
 	}
 	page := rulesPage([]coveredRule{{WireRule: specs.WireRule{IDs: []string{"A-1"}, Section: "5.1 A"}, Reason: "x|y"}})
-	if !strings.Contains(string(page), "1 rules: 0 on both sides, 0 of the simulator only, 0 of the referee only, 1 of neither") || !strings.Contains(string(page), `| A-1 |  |  |  | x\|y |`) {
+	if !strings.Contains(string(page),
+		"1 rules: 0 on both sides, 0 of the simulator only, 0 of the referee only, 1 of neither") ||
+		!strings.Contains(string(page), `| A-1 |  |  |  | x\|y |`) {
 		t.Error(string(page))
 	}
 }

@@ -36,7 +36,8 @@ func requestSchemas() map[string][]byte {
 		schema["$schema"] = "http://json-schema.org/draft-07/schema#"
 		schema["$id"] = "https://github.com/meerkat-go/conformance/schemas/" + name + ".json"
 		schema["title"] = "The body of a request to " + w.Title
-		schema["description"] = "Generated from wires/" + w.Name + "/members.yaml: go run ./internal/generate schemas. " +
+		schema["description"] = "Generated from wires/" + w.Name +
+			"/members.yaml: go run ./internal/generate schemas. " +
 			"It says what single members hold. Other members are allowed, as providers add some."
 		var text bytes.Buffer
 		out := json.NewEncoder(&text)
@@ -115,11 +116,14 @@ func typeCondition(d *members.Description, name string, types []string) dict {
 	typ, role, hasRole := strings.Cut(types[0], "/")
 	switch isMessage := name == "item" && typ == "message"; {
 	case hasRole:
-		return dict{"properties": dict{"type": dict{"const": typ}, "role": dict{"const": role}}, "required": []string{"role"}}
+		return dict{"properties": dict{"type": dict{"const": typ}, "role": dict{"const": role}},
+			"required": []string{"role"}}
 	case isMessage:
-		return dict{"properties": dict{"type": dict{"const": typ}, "role": dict{"not": dict{"const": "assistant"}}}, "anyOf": []any{
-			dict{"required": []string{"type"}}, dict{"required": []string{"role"}}, dict{"required": []string{"content"}},
-		}}
+		return dict{"properties": dict{"type": dict{"const": typ}, "role": dict{"not": dict{"const": "assistant"}}},
+			"anyOf": []any{
+				dict{"required": []string{"type"}}, dict{"required": []string{"role"}},
+				dict{"required": []string{"content"}},
+			}}
 	}
 	says := dict{"enum": types}
 	switch {
@@ -142,7 +146,8 @@ func typeCondition(d *members.Description, name string, types []string) dict {
 // jsonTypes are the types of JSON that the letters of a description mean, in proto-JSON further ones.
 var jsonTypes = map[rune][2][]string{
 	's': {{"string"}, {"string"}}, 'n': {{"number"}, {"number", "string"}}, 'i': {{"integer"}, {"integer", "string"}},
-	'b': {{"boolean"}, {"boolean", "string"}}, 'a': {{"array"}, {"array"}}, 'o': {{"object"}, {"object"}}, 't': {{"object"}, {"object"}},
+	'b': {{"boolean"}, {"boolean", "string"}}, 'a': {{"array"}, {"array"}}, 'o': {{"object"}, {"object"}},
+	't': {{"object"}, {"object"}},
 	'y': {{"string"}, {"string"}}, 'e': {{"string", "number"}, {"string", "number"}},
 }
 

@@ -56,10 +56,14 @@ func subjectRows(run *report.Run) (rows []*subjectRow) {
 		if c.Verdict == report.NotApplicable {
 			continue
 		}
-		i := slices.IndexFunc(rows, func(r *subjectRow) bool { return r.provider == c.Provider && r.ingress == c.Ingress })
+		i := slices.IndexFunc(rows, func(r *subjectRow) bool {
+			return r.provider == c.Provider &&
+				r.ingress == c.Ingress
+		})
 		if i < 0 {
 			i = len(rows)
-			rows = append(rows, &subjectRow{agent: run.Subject.Name, version: run.Subject.Version, provider: c.Provider, ingress: c.Ingress})
+			rows = append(rows, &subjectRow{agent: run.Subject.Name, version: run.Subject.Version, provider: c.Provider,
+				ingress: c.Ingress})
 		}
 		row := rows[i]
 		byCase[c.Name] = row
@@ -88,7 +92,8 @@ func subjectRows(run *report.Run) (rows []*subjectRow) {
 
 // subjectCells are the cells of the table with its heading.
 func subjectCells(rows []*subjectRow) [][]string {
-	cells := [][]string{{"agent", "version", "provider", "ingress", "cases", "passed", "findings", "known", "not testable", "seconds"}}
+	cells := [][]string{{"agent", "version", "provider", "ingress", "cases", "passed", "findings", "known",
+		"not testable", "seconds"}}
 	for _, r := range rows {
 		line := []string{r.agent, r.version, r.provider, r.ingress}
 		for _, n := range []int64{r.cases, r.passed, r.findings, r.known, r.notTestable, (r.durationMS + 500) / 1000} {

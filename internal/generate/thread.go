@@ -46,7 +46,8 @@ func (t thread) Name() string { return threadForm.ReplaceAllString(t.URL, "$1#$2
 
 // asExample is one of the two recordings, for the referee.
 func (t thread) asExample(exchanges []specs.ExampleExchange) specs.Example {
-	return specs.Example{Provider: t.Provider, Model: t.Model, Source: t.Source, Exchanges: exchanges, Processes: t.Processes}
+	return specs.Example{Provider: t.Provider, Model: t.Model, Source: t.Source, Exchanges: exchanges,
+		Processes: t.Processes}
 }
 
 var (
@@ -55,7 +56,8 @@ var (
 )
 
 var threadRules = map[string]datafile.Rule{
-	"thread":   datafile.Matching(threadForm, "the address of an issue; write https://github.com/OWNER/NAME/issues/NUMBER"),
+	"thread": datafile.Matching(threadForm,
+		"the address of an issue; write https://github.com/OWNER/NAME/issues/NUMBER"),
 	"provider": datafile.OneOf(wires.Names()...),
 	"source":   datafile.OneOf("cassette", "simulator", "live", "recording"),
 	"requirement": func(_, text string) error {
@@ -80,9 +82,11 @@ func readThreads(fsys fs.FS) (all []thread, err error) {
 		for i, t := range list {
 			at := fmt.Sprintf("[%d]", i)
 			t.File, t.Line = file, f.Line(at)
-			for name, exchanges := range map[string][]specs.ExampleExchange{"failing": t.Failing, "passing": t.Passing} {
+			for name, exchanges := range map[string][]specs.ExampleExchange{"failing": t.Failing,
+				"passing": t.Passing} {
 				for i, x := range exchanges {
-					f.AddUnless(x.Process == 0 || x.Process < len(t.Processes), fmt.Sprintf("%s.%s[%d].process", at, name, i), "%d is not among the processes", x.Process)
+					f.AddUnless(x.Process == 0 || x.Process < len(t.Processes),
+						fmt.Sprintf("%s.%s[%d].process", at, name, i), "%d is not among the processes", x.Process)
 				}
 			}
 			if i := slices.IndexFunc(all, func(first thread) bool { return first.URL == t.URL }); i >= 0 {

@@ -33,14 +33,17 @@ func TestEmbeddedThreadsLoad(t *testing.T) {
 func TestThreadFaults(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"no requirement", "  requirement: ORD-014\n", "", `threads/x.yaml:1:3: key "[0].requirement" is missing`},
-		{"a misspelt requirement", "ORD-014", "ORD-14", `[0].requirement: ORD-14: no such requirement; did you mean ORD-014?`},
-		{"a misspelt key", "provider:", "provder:", `threads/x.yaml:4:3: key "[0].provder" is not known; did you mean provider?`},
+		{"a misspelt requirement", "ORD-014", "ORD-14",
+			`[0].requirement: ORD-14: no such requirement; did you mean ORD-014?`},
+		{"a misspelt key", "provider:", "provder:",
+			`threads/x.yaml:4:3: key "[0].provder" is not known; did you mean provider?`},
 		{"another page", "github.com/a/b/issues/1", "example.com/1", "is not the address of an issue"},
 		{"an unknown class", "class: R9", "class: R999", `class: "R999" is not a row`},
 		{"a rule as class", "class: R9", "class: A-1", `class: "A-1" is not a row`},
 		{"an unknown provider", "provider: anthropic", "provider: acme", `[0].provider: "acme" is not known`},
 		{"no bug", `  failing: [{request: "{}"}]` + "\n", "", `key "[0].failing" is missing`},
-		{"a process that is not there", `passing: [{request`, "passing: [{process: 2, request", "passing[0].process: 2 is not among"},
+		{"a process that is not there", `passing: [{request`, "passing: [{process: 2, request",
+			"passing[0].process: 2 is not among"},
 	} {
 		file := strings.Replace(goodThread, c.old, c.new, 1)
 		_, err := readThreads(fstest.MapFS{"threads/x.yaml": {Data: []byte(file)}})
@@ -55,11 +58,14 @@ func TestThreadFaults(t *testing.T) {
 		t.Error("an empty file loads")
 	}
 	unconfirmed := strings.Replace(goodThread, "  title", "  unconfirmed: true\n  title", 1)
-	if list, err := readThreads(fstest.MapFS{"threads/x.yaml": {Data: []byte(unconfirmed)}}); err != nil || !list[0].Unconfirmed {
+	if list, err := readThreads(fstest.MapFS{"threads/x.yaml": {Data: []byte(unconfirmed)}}); err != nil ||
+		!list[0].Unconfirmed {
 		t.Errorf("an address that is not confirmed: %v, %v", list, err)
 	}
-	_, err := readThreads(fstest.MapFS{"threads/x.yaml": {Data: []byte(goodThread)}, "threads/y.yaml": {Data: []byte("\n" + goodThread)}})
-	if err == nil || !strings.Contains(err.Error(), "threads/y.yaml:2:3: [0]: thread https://github.com/a/b/issues/1 stands in threads/x.yaml:1 already") {
+	_, err := readThreads(fstest.MapFS{"threads/x.yaml": {Data: []byte(goodThread)},
+		"threads/y.yaml": {Data: []byte("\n" + goodThread)}})
+	if err == nil || !strings.Contains(err.Error(),
+		"threads/y.yaml:2:3: [0]: thread https://github.com/a/b/issues/1 stands in threads/x.yaml:1 already") {
 		t.Errorf("the same thread twice: %v", err)
 	}
 }

@@ -74,7 +74,8 @@ func newThreadVerdict(t thread, r specs.Requirement, failing, passing []report.R
 			observed += result.Observed
 		}
 		for _, f := range result.Findings {
-			v.Faults = append(v.Faults, fmt.Sprintf("the twin is judged %s by %s: %s", result.Verdict, result.Check, f.Message))
+			v.Faults = append(v.Faults, fmt.Sprintf("the twin is judged %s by %s: %s", result.Verdict, result.Check,
+				f.Message))
 		}
 		if result.Verdict == report.HarnessError {
 			v.Faults = append(v.Faults, fmt.Sprintf("%s: %s", result.Check, result.Reason))
@@ -119,7 +120,8 @@ func threadsPage(verdicts []threadVerdict) []byte {
 	for _, v := range verdicts {
 		if v.File != file {
 			file = v.File
-			fmt.Fprintf(out, "\n## %s\n\n| thread | what the agent did | class | provider | requirement | verdict |\n|---|---|---|---|---|---|\n",
+			fmt.Fprintf(out,
+				"\n## %s\n\n| thread | what the agent did | class | provider | requirement | verdict |\n|---|---|---|---|---|---|\n",
 				strings.TrimSuffix(filepath.Base(file), ".yaml"))
 		}
 		verdict := string(v.Failing)

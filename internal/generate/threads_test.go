@@ -30,7 +30,8 @@ func TestThreads(t *testing.T) {
 		case v.Seen && v.Unseen != "":
 			t.Errorf("%s:%d: %s: %s finds the bug; take out unseen", v.File, v.Line, v.Name(), v.Requirement)
 		case !v.Seen && v.Unseen == "":
-			t.Errorf("%s:%d: %s: judged %s by %s, which must find the bug", v.File, v.Line, v.Name(), v.Failing, v.Requirement)
+			t.Errorf("%s:%d: %s: judged %s by %s, which must find the bug", v.File, v.Line, v.Name(), v.Failing,
+				v.Requirement)
 		case !v.Seen:
 			unseen++
 		}
@@ -72,13 +73,15 @@ func TestThreadThatProvesNothing(t *testing.T) {
 	if v := verdicts[3]; v.Seen {
 		t.Errorf("with nothing to see: %v", v.Failing)
 	}
-	refused, degraded := specs.Requirement{ID: "A-1", Consequence: specs.Refused}, specs.Requirement{ID: "A-1", Consequence: specs.Degraded}
+	refused, degraded := specs.Requirement{ID: "A-1", Consequence: specs.Refused},
+		specs.Requirement{ID: "A-1", Consequence: specs.Degraded}
 	warned := []report.Result{{Requirement: "A-1", Verdict: report.Warn}}
 	passed := []report.Result{{Requirement: "A-1", Verdict: report.Pass}}
 	if newThreadVerdict(good, refused, warned, passed).Seen || !newThreadVerdict(good, degraded, warned, passed).Seen {
 		t.Error("a warning counts for what is refused, or not for what is degraded")
 	}
-	if v := newThreadVerdict(good, degraded, warned, passed); len(v.Faults) != 1 || !strings.Contains(v.Faults[0], "sees nothing to judge in the twin") {
+	if v := newThreadVerdict(good, degraded, warned, passed); len(v.Faults) != 1 ||
+		!strings.Contains(v.Faults[0], "sees nothing to judge in the twin") {
 		t.Errorf("a twin in which nothing was observed: %q", v.Faults)
 	}
 }
@@ -88,7 +91,8 @@ func TestThreadsPageNamesUnconfirmed(t *testing.T) {
 	found := threadVerdict{thread: thread{URL: "https://github.com/a/b/issues/1"}}
 	other := threadVerdict{thread: thread{URL: "https://github.com/a/b/issues/2", Unconfirmed: true}}
 	page := string(threadsPage([]threadVerdict{found, other}))
-	for _, want := range []string{"| [a/b#1](https://github.com/a/b/issues/1) |", "| [a/b#2](https://github.com/a/b/issues/2), address not confirmed |"} {
+	for _, want := range []string{"| [a/b#1](https://github.com/a/b/issues/1) |",
+		"| [a/b#2](https://github.com/a/b/issues/2), address not confirmed |"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}

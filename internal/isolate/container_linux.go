@@ -28,7 +28,8 @@ type helped struct {
 // newContainer returns the command that starts the helper.
 func (s *Sandbox) newContainer(ctx context.Context, path string, command Command) (*exec.Cmd, container, error) {
 	c := &helped{ctx: ctx, sandbox: s, listeners: s.sharedListeners()}
-	c.task = assignment{Path: path, Args: command.Args, Env: command.Env, Dir: command.Dir, Limits: command.Limits, Hidden: s.hidden, namespaces: s.cfg.Level.namespaces}
+	c.task = assignment{Path: path, Args: command.Args, Env: command.Env, Dir: command.Dir, Limits: command.Limits,
+		Hidden: s.hidden, namespaces: s.cfg.Level.namespaces}
 	for _, l := range c.listeners {
 		c.task.Ports = append(c.task.Ports, l.port)
 	}
@@ -96,7 +97,8 @@ type lostError struct {
 
 func (e *lostError) Error() string {
 	if e.timedOut {
-		return fmt.Sprintf("its sandbox was not ready within %s; let this machine do less at once and try again", startPatience)
+		return fmt.Sprintf("its sandbox was not ready within %s; let this machine do less at once and try again",
+			startPatience)
 	}
 	return fmt.Sprintf("its sandbox ended before the program began (%s); this happens when memory is short: free some and try again", e.ending)
 }

@@ -56,16 +56,27 @@ func TestNothingEscapes(t *testing.T) {
 			limits Limits
 			want   func(Result) bool
 		}{
-			"session of its own": {script: "setsid sleep 60 >/dev/null 2>&1 & sleep 0.3", want: func(r Result) bool { return r.Killed == 1 && r.ExitCode == 0 }},
-			"double fork":        {script: "echo $( (setsid sh -c 'sleep 60 >&2 & sleep 61 >&2 & echo done; exec >&2; wait' &) )", want: func(r Result) bool { return r.Killed == 3 && string(r.Stdout) == "done\n" }},
-			"held pipes":         {script: "sleep 60 & echo done; exit 2", want: func(r Result) bool { return r.Killed == 1 && r.ExitCode == 2 && string(r.Stdout) == "done\n" }},
-			"stops itself":       {script: "kill -STOP $$", limits: Limits{Time: time.Second}, want: func(r Result) bool { return r.TimedOut }},
-			"closes its output":  {script: "echo x; exec >&- 2>&-; sleep 0.3; exit 7", want: func(r Result) bool { return r.ExitCode == 7 && string(r.Stdout) == "x\n" }},
-			"kills its parent":   {script: "kill -TERM $PPID; kill -INT $PPID; sleep 0.2; exit 6", want: func(r Result) bool { return r.ExitCode == 6 }},
+			"session of its own": {script: "setsid sleep 60 >/dev/null 2>&1 & sleep 0.3",
+				want: func(r Result) bool { return r.Killed == 1 && r.ExitCode == 0 }},
+			"double fork": {script: "echo $( (setsid sh -c 'sleep 60 >&2 & sleep 61 >&2 & echo done; exec >&2; wait' &) )", want: func(r Result) bool { return r.Killed == 3 && string(r.Stdout) == "done\n" }},
+			"held pipes": {script: "sleep 60 & echo done; exit 2",
+				want: func(r Result) bool { return r.Killed == 1 && r.ExitCode == 2 && string(r.Stdout) == "done\n" }},
+			"stops itself": {script: "kill -STOP $$", limits: Limits{Time: time.Second},
+				want: func(r Result) bool { return r.TimedOut }},
+			"closes its output": {script: "echo x; exec >&- 2>&-; sleep 0.3; exit 7",
+				want: func(r Result) bool { return r.ExitCode == 7 && string(r.Stdout) == "x\n" }},
+			"kills its parent": {script: "kill -TERM $PPID; kill -INT $PPID; sleep 0.2; exit 6",
+				want: func(r Result) bool { return r.ExitCode == 6 }},
 			// It ends by itself: a test must not be able to fill the machine.
-			"many processes":  {script: "i=0; while [ $i -lt 150 ]; do sleep 20 & i=$((i+1)); done; wait", limits: Limits{Processes: 50}, want: func(r Result) bool { return strings.Contains(r.Stopped, "50 processes") }},
-			"ignores SIGTERM": {script: "trap '' TERM; (trap '' TERM; setsid sleep 60) & while :; do sleep 1; done", limits: Limits{Time: 5 * time.Second}, want: func(r Result) bool { return r.TimedOut && r.Signal == "SIGKILL" }},
-			"memory":          {script: "(head -c 300000000 /dev/zero; sleep 20) | tail", limits: Limits{Memory: 100 << 20}, want: func(r Result) bool { return strings.Contains(r.Stopped, "100 MiB") }},
+			"many processes": {script: "i=0; while [ $i -lt 150 ]; do sleep 20 & i=$((i+1)); done; wait",
+				limits: Limits{Processes: 50},
+				want:   func(r Result) bool { return strings.Contains(r.Stopped, "50 processes") }},
+			"ignores SIGTERM": {script: "trap '' TERM; (trap '' TERM; setsid sleep 60) & while :; do sleep 1; done",
+				limits: Limits{Time: 5 * time.Second},
+				want:   func(r Result) bool { return r.TimedOut && r.Signal == "SIGKILL" }},
+			"memory": {script: "(head -c 300000000 /dev/zero; sleep 20) | tail",
+				limits: Limits{Memory: 100 << 20},
+				want:   func(r Result) bool { return strings.Contains(r.Stopped, "100 MiB") }},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -110,7 +121,8 @@ func TestNothingEscapesASlowHelper(t *testing.T) {
 // agents do for the commands that they run.
 func TestOwnSandboxesWork(t *testing.T) {
 	forEachLevel(t, func(t *testing.T, sandbox *Sandbox) {
-		if got := run(t, sandbox, Limits{}, "command -v unshare >/dev/null || exit 0; unshare --user --map-root-user --net true"); got.ExitCode != 0 {
+		if got := run(t, sandbox, Limits{},
+			"command -v unshare >/dev/null || exit 0; unshare --user --map-root-user --net true"); got.ExitCode != 0 {
 			t.Errorf("%+v: %s", got, got.Stderr)
 		}
 	})

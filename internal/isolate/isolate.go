@@ -86,8 +86,10 @@ func hostSockets() []string {
 	return []string{
 		"/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock", "/run/crio/crio.sock",
 		"/run/user/*/docker.sock", "/run/user/*/podman/podman.sock",
-		"/run/dbus/system_bus_socket", "/run/user/*/bus", "/run/systemd/private", "/run/user/*/systemd/private", "/run/snapd.socket",
-		"/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve*", "/run/avahi-daemon/socket", "/var/lib/sss/pipes/nss",
+		"/run/dbus/system_bus_socket", "/run/user/*/bus", "/run/systemd/private", "/run/user/*/systemd/private",
+		"/run/snapd.socket",
+		"/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve*", "/run/avahi-daemon/socket",
+		"/var/lib/sss/pipes/nss",
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 func levels(t *testing.T) map[string]Level {
 	t.Helper()
 	all := map[string]Level{"open": {}}
-	for name, n := range map[string]namespaces{"network": {NetworkNamespace: true}, "network+pid": {NetworkNamespace: true, PIDNamespace: true}} {
+	for name, n := range map[string]namespaces{"network": {NetworkNamespace: true},
+		"network+pid": {NetworkNamespace: true, PIDNamespace: true}} {
 		if err := n.tryOut(t.Context()); err != nil {
 			t.Logf("%s is not possible here: %v", name, err)
 			continue
@@ -54,7 +55,8 @@ func TestChild(t *testing.T) {
 		t.Skip("no child")
 	}
 	if network == "socket" {
-		for name, family := range map[string]int{"vsock": unix.AF_VSOCK, "inet": unix.AF_INET, "unix": unix.AF_UNIX, "netlink": unix.AF_NETLINK} {
+		for name, family := range map[string]int{"vsock": unix.AF_VSOCK, "inet": unix.AF_INET, "unix": unix.AF_UNIX,
+			"netlink": unix.AF_NETLINK} {
 			_, err := unix.Socket(family, unix.SOCK_DGRAM, 0)
 			if family == unix.AF_VSOCK && errors.Is(err, unix.ENODEV) { // it has streams only
 				_, err = unix.Socket(family, unix.SOCK_STREAM, 0)
@@ -79,7 +81,8 @@ func TestChild(t *testing.T) {
 
 func dial(t *testing.T, sandbox *Sandbox, where string) string {
 	t.Helper()
-	got, err := sandbox.Run(t.Context(), Command{Args: []string{os.Args[0], "-test.run=^TestChild$"}, Env: []string{"TEST_DIAL=" + where}})
+	got, err := sandbox.Run(t.Context(),
+		Command{Args: []string{os.Args[0], "-test.run=^TestChild$"}, Env: []string{"TEST_DIAL=" + where}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +94,8 @@ func dial(t *testing.T, sandbox *Sandbox, where string) string {
 func TestLostHelper(t *testing.T) {
 	c := &helped{ctx: t.Context()}
 	err := c.startProgram(exec.CommandContext(t.Context(), "sh", "-c", "kill -9 $$"))
-	if err == nil || err.Error() != "its sandbox ended before the program began (signal: killed); this happens when memory is short: free some and try again" {
+	if err == nil ||
+		err.Error() != "its sandbox ended before the program began (signal: killed); this happens when memory is short: free some and try again" {
 		t.Errorf("a helper that was killed: %v", err)
 	}
 	if told := describeRefusal(err); !strings.Contains(told.Error(), "(its sandbox ended before") {
@@ -109,7 +113,8 @@ func TestNetworkIsOutOfReach(t *testing.T) {
 	}
 	defer func() { _ = host.Close() }()
 	sandbox := enforced(t)
-	for _, where := range []string{"tcp " + host.Addr().String(), "tcp 1.1.1.1:443", "tcp [2606:4700:4700::1111]:443", "udp 1.1.1.1:53", "dns example.com"} {
+	for _, where := range []string{"tcp " + host.Addr().String(), "tcp 1.1.1.1:443", "tcp [2606:4700:4700::1111]:443",
+		"udp 1.1.1.1:53", "dns example.com"} {
 		if got := dial(t, sandbox, where); strings.Contains(got, "<nil>") {
 			t.Errorf("%s: %s", where, got)
 		} else {
@@ -135,7 +140,8 @@ func TestNoVsock(t *testing.T) {
 		}
 		t.Cleanup(func() { sandbox.Close() })
 		got := dial(t, sandbox, "socket ")
-		refused := strings.Contains(got, "vsock address family not supported") && strings.Contains(got, "io_uring function not implemented")
+		refused := strings.Contains(got, "vsock address family not supported") &&
+			strings.Contains(got, "io_uring function not implemented")
 		switch {
 		case level.Enforced && !refused:
 			t.Errorf("%s: %s", name, got)
@@ -182,7 +188,10 @@ func TestListenersAreReached(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) })}
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_,
+				_ = io.WriteString(w, name)
+		})}
 		go func() { _ = server.Serve(l) }()
 		t.Cleanup(func() { _ = server.Close() })
 		for range 2 {

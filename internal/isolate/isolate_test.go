@@ -44,7 +44,8 @@ func shell(script string, limits Limits) Command {
 func TestResult(t *testing.T) {
 	forEachLevel(t, func(t *testing.T, sandbox *Sandbox) {
 		got := run(t, sandbox, Limits{}, "echo out; echo err >&2; exit 3")
-		if got.ExitCode != 3 || string(got.Stdout) != "out\n" || string(got.Stderr) != "err\n" || got.Signal != "" || got.TimedOut || got.Truncated || got.Killed != 0 {
+		if got.ExitCode != 3 || string(got.Stdout) != "out\n" || string(got.Stderr) != "err\n" || got.Signal != "" ||
+			got.TimedOut || got.Truncated || got.Killed != 0 {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -62,7 +63,8 @@ func TestEnvironmentIsTheCommands(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "of the user")
 	t.Setenv("SSH_AUTH_SOCK", "/of/the/user")
 	forEachLevel(t, func(t *testing.T, sandbox *Sandbox) {
-		if got := run(t, sandbox, Limits{}, "env; pwd"); strings.Contains(string(got.Stdout), "of the user") || strings.Contains(string(got.Stdout), "SSH_AUTH_SOCK") {
+		if got := run(t, sandbox, Limits{}, "env; pwd"); strings.Contains(string(got.Stdout), "of the user") ||
+			strings.Contains(string(got.Stdout), "SSH_AUTH_SOCK") {
 			t.Errorf("the process got a variable of ours:\n%s", got.Stdout)
 		}
 	})
@@ -72,7 +74,8 @@ func TestOutputIsBounded(t *testing.T) {
 	forEachLevel(t, func(t *testing.T, sandbox *Sandbox) {
 		got := run(t, sandbox, Limits{Output: 1000}, "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; exit 5")
 		if got.ExitCode != 5 || len(got.Stdout) != 1000 || len(got.Stderr) != 1000 || !got.Truncated {
-			t.Errorf("code %d, %d and %d bytes, truncated %v", got.ExitCode, len(got.Stdout), len(got.Stderr), got.Truncated)
+			t.Errorf("code %d, %d and %d bytes, truncated %v", got.ExitCode, len(got.Stdout), len(got.Stderr),
+				got.Truncated)
 		}
 		if got := run(t, sandbox, Limits{Output: 3}, "printf abc"); got.Truncated {
 			t.Error("output of exactly the limit is called truncated")
@@ -113,7 +116,8 @@ func TestCancel(t *testing.T) {
 		bufio.NewScanner(p.Stdout).Scan()
 		cancel()
 		got, err := p.Wait()
-		if !errors.Is(err, context.Canceled) || got.TimedOut || got.Signal != "SIGTERM" || string(got.Stdout) != "began\n" {
+		if !errors.Is(err, context.Canceled) || got.TimedOut || got.Signal != "SIGTERM" ||
+			string(got.Stdout) != "began\n" {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
@@ -169,7 +173,8 @@ func TestUnreadOutputDoesNotBlockWait(t *testing.T) {
 
 func TestInterrupt(t *testing.T) {
 	forEachLevel(t, func(t *testing.T, sandbox *Sandbox) {
-		p, err := sandbox.Start(t.Context(), shell("trap 'echo interrupted; exit 9' INT; echo ready; while :; do sleep 0.05; done", Limits{}))
+		p, err := sandbox.Start(t.Context(),
+			shell("trap 'echo interrupted; exit 9' INT; echo ready; while :; do sleep 0.05; done", Limits{}))
 		if err != nil {
 			t.Fatal(err)
 		}

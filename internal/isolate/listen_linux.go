@@ -32,7 +32,8 @@ func (s *Sandbox) newListener() (net.Listener, error) {
 	if len(s.listeners) == maxListeners {
 		return nil, fmt.Errorf("sandbox: has %d listeners already", maxListeners)
 	}
-	return &sharedListener{port: firstPort + len(s.listeners), conns: make(chan net.Conn), closed: make(chan struct{})}, nil
+	return &sharedListener{port: firstPort + len(s.listeners), conns: make(chan net.Conn), closed: make(chan struct{})},
+		nil
 }
 
 // sharedListeners returns the listeners that each process needs.

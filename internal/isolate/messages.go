@@ -67,7 +67,8 @@ func (m *Messages) Next() ([]byte, error) {
 		}
 		m.mu.Unlock()
 		if m.others++; m.others > maxOtherLines {
-			return nil, Overflow("wrote more than %d lines that are not %s, the first was %s", maxOtherLines, m.Plural, m.first)
+			return nil, Overflow("wrote more than %d lines that are not %s, the first was %s", maxOtherLines,
+				m.Plural, m.first)
 		}
 	}
 }

@@ -32,7 +32,8 @@ func hideSockets(patterns []string) error {
 			return err
 		}
 		for _, path := range found {
-			if err := unix.Mount(os.DevNull, path, "", unix.MS_BIND, ""); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := unix.Mount(os.DevNull, path, "", unix.MS_BIND, ""); err != nil &&
+				!errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("hide %s: %w", path, err)
 			}
 		}

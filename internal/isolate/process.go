@@ -164,7 +164,8 @@ func (p *Process) Wait() (Result, error) {
 	if p.killTimer != nil {
 		p.killTimer.Stop()
 	}
-	result := Result{ExitCode: end.ExitCode, Signal: end.Signal, Killed: end.Killed, Stopped: end.Stopped, TimedOut: p.timedOut}
+	result := Result{ExitCode: end.ExitCode, Signal: end.Signal, Killed: end.Killed, Stopped: end.Stopped,
+		TimedOut: p.timedOut}
 	var cutOut, cutErr bool
 	result.Stdout, cutOut = p.stdout.keptBytes()
 	result.Stderr, cutErr = p.stderr.keptBytes()

@@ -191,7 +191,8 @@ func readProcess(pid int) (p processInfo, ok bool) {
 	}
 	parent, err := strconv.Atoi(string(fields[1]))
 	state := fields[0][0]
-	return processInfo{pid: pid, parent: parent, stopped: state == 'T' || state == 't', zombie: state == 'Z' || state == 'X'}, err == nil
+	return processInfo{pid: pid, parent: parent, stopped: state == 'T' || state == 't', zombie: state == 'Z' ||
+		state == 'X'}, err == nil
 }
 
 // anonymousMemory returns how many bytes a process has for itself. Files that it

@@ -44,12 +44,16 @@ func runCommand(args []string, out io.Writer) error {
 	traffic, _ := corpus.Find()
 	b := book{}
 	flags := flag.NewFlagSet("ledger", flag.ExitOnError)
-	only := flags.String("only", strings.Join(sectionNames()[2:], ","), "these sections only; run and wire are two more")
+	only := flags.String("only", strings.Join(sectionNames()[2:], ","),
+		"these sections only; run and wire are two more")
 	ignore := flags.String("ignore", "", "diff: leave out these kinds of outcome, for example message,observed")
 	most := flags.Int("lines", 40, "diff: print at most so many lines of each section")
-	flags.StringVar(&b.traffic, "traffic", traffic, "folder of the recorded traffic; cases and traffic-chat beside it are read as well")
-	flags.StringVar(&b.kept, "kept", "", "folder with recordings and evidence (JSON) that were kept of runs, for the section of this name")
-	flags.StringVar(&b.agreement, "agreement", "internal/e2e/testdata/agreement", "folder of the written requests, PROVIDER.yaml")
+	flags.StringVar(&b.traffic, "traffic", traffic,
+		"folder of the recorded traffic; cases and traffic-chat beside it are read as well")
+	flags.StringVar(&b.kept, "kept", "",
+		"folder with recordings and evidence (JSON) that were kept of runs, for the section of this name")
+	flags.StringVar(&b.agreement, "agreement", "internal/e2e/testdata/agreement",
+		"folder of the written requests, PROVIDER.yaml")
 	_ = flags.Parse(args[min(2, len(args)):]) // ends the program where it fails
 	split := func(list string) []string { return strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) }
 	switch files := flags.Args(); {
@@ -74,7 +78,8 @@ func (b *book) addLine(input, kind, format string, args ...any) {
 	outcome := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	for _, folder := range []string{b.traffic, b.kept} {
 		if folder != "" {
-			input, outcome = strings.ReplaceAll(input, filepath.Dir(folder)+"/", ""), strings.ReplaceAll(outcome, filepath.Dir(folder)+"/", "")
+			input, outcome = strings.ReplaceAll(input, filepath.Dir(folder)+"/", ""),
+				strings.ReplaceAll(outcome, filepath.Dir(folder)+"/", "")
 		}
 	}
 	if len(outcome) > 400 {
@@ -92,7 +97,8 @@ func (b *book) writeSections(path string, only []string) (err error) {
 	if b.traffic == "" {
 		return errors.New("there is no recorded traffic; name its folder with -traffic")
 	}
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(b.scratch, "conform"), "./cmd/conform").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(b.scratch, "conform"),
+		"./cmd/conform").CombinedOutput(); err != nil {
 		return fmt.Errorf("go build ./cmd/conform: %w\n%s", err, out)
 	}
 	for _, s := range sections {

@@ -85,7 +85,8 @@ func (o object) pickMembers(names ...string) string {
 // addJudged adds a recording, or the result of one check: verdict, places seen, findings.
 func (b *book) addJudged(input string, o object) {
 	check, _ := o["check"].(string)
-	b.addLine(input, "verdict", "%s %v, %s", check, o["verdict"], o.pickMembers("provider", "format", "client", "exchanges", "calls", "skipped"))
+	b.addLine(input, "verdict", "%s %v, %s", check, o["verdict"],
+		o.pickMembers("provider", "format", "client", "exchanges", "calls", "skipped"))
 	b.addLine(input, "observed", "%s %v", check, o["observed"])
 	if o["reason"] != nil {
 		b.addLine(input, "message", "%s %v", check, o["reason"])
@@ -124,13 +125,15 @@ func (b *book) runConform(args ...string) (doc object, err error) {
 
 func (b *book) checkRecordings(flags ...string) error {
 	beside := filepath.Dir(b.traffic)
-	return b.checkFolders(append(flags, b.traffic+"/data", beside+"/cases", beside+"/traffic-chat/data", "cassettes", "docs/examples")...)
+	return b.checkFolders(append(flags, b.traffic+"/data", beside+"/cases", beside+"/traffic-chat/data", "cassettes",
+		"docs/examples")...)
 }
 
 // checkFolders judges folders by conform check, with flags before them. A folder that
 // does not exist is left out.
 func (b *book) checkFolders(args ...string) error {
-	args = slices.DeleteFunc(args, func(arg string) bool { _, err := os.Stat(arg); return err != nil && !strings.HasPrefix(arg, "--") })
+	args = slices.DeleteFunc(args,
+		func(arg string) bool { _, err := os.Stat(arg); return err != nil && !strings.HasPrefix(arg, "--") })
 	if len(args) == 0 {
 		return nil
 	}
@@ -142,7 +145,8 @@ func (b *book) checkFolders(args ...string) error {
 		b.addJudged(fmt.Sprint(r["path"]), r)
 	}
 	summary, _ := doc["summary"].(map[string]any)
-	b.addLine("summary", "verdict", "%s, passed over %v", object(summary).pickMembers("verdict", "exit", "counts"), doc["passed_over"])
+	b.addLine("summary", "verdict", "%s, passed over %v", object(summary).pickMembers("verdict", "exit", "counts"),
+		doc["passed_over"])
 	for _, a := range object(summary).objectsIn("areas") {
 		b.addJudged(fmt.Sprintf("summary %s", a["area"]), a)
 	}
@@ -195,11 +199,13 @@ func (b *book) countKills(flags ...string) error {
 	doc, err := b.runConform(append([]string{"selftest", "--json"}, flags...)...)
 	for _, r := range doc.objectsIn("requirements") {
 		for _, m := range append(r.objectsIn("mutants"), r) {
-			b.addLine(fmt.Sprint(r["requirement"]), "verdict", "%s", m.pickMembers("good", "mutant", "applied", "killed"))
+			b.addLine(fmt.Sprint(r["requirement"]), "verdict", "%s",
+				m.pickMembers("good", "mutant", "applied", "killed"))
 		}
 	}
 	for _, w := range doc.objectsIn("wire") {
-		b.addLine(fmt.Sprint(w["requirement"]), "verdict", "on the wire: %s", w.pickMembers("mutant", "case", "unbroken"))
+		b.addLine(fmt.Sprint(w["requirement"]), "verdict", "on the wire: %s",
+			w.pickMembers("mutant", "case", "unbroken"))
 	}
 	b.addLine("selftest", "verdict", "%s", doc.pickMembers("ok", "subjects", "places", "faults"))
 	return err
@@ -290,7 +296,8 @@ func (b *book) askWritten(provider, url string) error {
 			header.Set(name, value)
 		}
 		model := cmp.Or(row.Model, "gemini-3-flash-preview")
-		b.askEach("written/"+provider+": "+name, http.MethodPost, strings.Replace(url, "MODEL", model, 1), header, []byte(cmp.Or(row.Body, string(body))))
+		b.askEach("written/"+provider+": "+name, http.MethodPost, strings.Replace(url, "MODEL", model, 1), header,
+			[]byte(cmp.Or(row.Body, string(body))))
 	}
 	return nil
 }
@@ -298,8 +305,9 @@ func (b *book) askWritten(provider, url string) error {
 // askEach adds the answer of each manner: a refusal whole, of a reply its hash.
 func (b *book) askEach(input, method, url string, header http.Header, body []byte) {
 	header.Set("Anthropic-Version", cmp.Or(header.Get("Anthropic-Version"), "2023-06-01"))
-	for name, value := range map[string]string{"X-Api-Key": "fake", "Authorization": "Bearer fake", "X-Goog-Api-Key": "fake",
-		"Content-Type": "application/json", "Content-Encoding": "", "Content-Length": ""} {
+	for name, value := range map[string]string{"X-Api-Key": "fake", "Authorization": "Bearer fake",
+		"X-Goog-Api-Key": "fake",
+		"Content-Type":   "application/json", "Content-Encoding": "", "Content-Length": ""} {
 		if header.Del(name); value != "" {
 			header.Set(name, value)
 		}

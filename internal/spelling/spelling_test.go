@@ -21,7 +21,8 @@ func TestNearest(t *testing.T) {
 
 func TestRank(t *testing.T) {
 	names := []string{"ORD-001", "SIG-001", "SIG-010"}
-	for in, want := range map[string]string{"sig-011": "SIG-001 SIG-010 ORD-001", "SIG010": "SIG-010 SIG-001 ORD-001", "ORD": "ORD-001 SIG-001 SIG-010", "": "ORD-001 SIG-001 SIG-010"} {
+	for in, want := range map[string]string{"sig-011": "SIG-001 SIG-010 ORD-001", "SIG010": "SIG-010 SIG-001 ORD-001",
+		"ORD": "ORD-001 SIG-001 SIG-010", "": "ORD-001 SIG-001 SIG-010"} {
 		if got := strings.Join(Rank(in, names), " "); got != want {
 			t.Errorf("Rank(%q) = %q, want %q", in, got, want)
 		}

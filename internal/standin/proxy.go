@@ -24,7 +24,8 @@ func (p *Proxy) Tunnels() int { return int(p.tunnels.Load()) }
 
 // ServeHTTP opens a tunnel for who logs in.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if want := "Basic " + base64.StdEncoding.EncodeToString([]byte(p.Login)); p.Login != "" && r.Header.Get("Proxy-Authorization") != want {
+	if want := "Basic " + base64.StdEncoding.EncodeToString([]byte(p.Login)); p.Login != "" &&
+		r.Header.Get("Proxy-Authorization") != want {
 		w.Header()["Proxy-Authenticate"] = p.Offers
 		if p.Offers == nil {
 			w.Header().Set("Proxy-Authenticate", `Basic realm="standin"`)

@@ -90,7 +90,8 @@ type reply struct {
 func (s *Server) decideReply(r *http.Request) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := reply{key: r.Header.Get("X-Api-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + r.Header.Get("X-Goog-Api-Key")}
+	out := reply{key: r.Header.Get("X-Api-Key") + strings.TrimPrefix(r.Header.Get("Authorization"),
+		"Bearer ") + r.Header.Get("X-Goog-Api-Key")}
 	s.keys = append(s.keys, out.key)
 	s.turns++
 	out.turn = s.turns
@@ -170,6 +171,7 @@ var signatures = regexp.MustCompile(`event: content_block_delta\ndata: (\{[^\n]*
 func splitSignature(event []byte) []byte {
 	part := signatures.FindSubmatch(event)
 	half := len(part[2]) / 2
-	return fmt.Appendf(nil, "event: content_block_delta\ndata: %s%s\",\"part\":1%s\n\nevent: content_block_delta\ndata: %s%s\",\"part\":2%s\n\n",
+	return fmt.Appendf(nil,
+		"event: content_block_delta\ndata: %s%s\",\"part\":1%s\n\nevent: content_block_delta\ndata: %s%s\",\"part\":2%s\n\n",
 		part[1], part[2][:half], part[3][1:], part[1], part[2][half:], part[3][1:])
 }

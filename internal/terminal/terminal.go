@@ -137,12 +137,15 @@ var hidden = []*unicode.RangeTable{
 // joinable are the characters that the two joiners follow in correct text: emoji of
 // several parts, and scripts whose letters have several shapes.
 var joinable = []*unicode.RangeTable{
-	unicode.So, unicode.Sk, unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Nko, unicode.Devanagari, unicode.Bengali,
-	unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam,
+	unicode.So, unicode.Sk, unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Nko, unicode.Devanagari,
+	unicode.Bengali,
+	unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada,
+	unicode.Malayalam,
 	unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan,
 }
 
 // selectable are the characters of which there are variants.
-var selectable = []*unicode.RangeTable{unicode.So, unicode.Sm, unicode.Nd, unicode.Po, unicode.Han, unicode.Mongolian, unicode.Myanmar}
+var selectable = []*unicode.RangeTable{unicode.So, unicode.Sm, unicode.Nd, unicode.Po, unicode.Han, unicode.Mongolian,
+	unicode.Myanmar}
 
 func isVariationSelector(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }

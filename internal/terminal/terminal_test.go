@@ -19,21 +19,30 @@ var table = []struct{ name, text, line, lines string }{
 	{"clear screen", "\x1b[2J\x1b[H", `\x1b[2J\x1b[H`, `\x1b[2J\x1b[H`},
 	{"title", "\x1b]0;root\x07", `\x1b]0;root\x07`, `\x1b]0;root\x07`},
 	{"clipboard", "\x1b]52;c;cm0gLXJm\x1b\\", `\x1b]52;c;cm0gLXJm\x1b\`, `\x1b]52;c;cm0gLXJm\x1b\`},
-	{"hyperlink", "\x1b]8;;http://a.example\x1b\\b\x1b]8;;\x1b\\", `\x1b]8;;http://a.example\x1b\b\x1b]8;;\x1b\`, `\x1b]8;;http://a.example\x1b\b\x1b]8;;\x1b\`},
+	{"hyperlink", "\x1b]8;;http://a.example\x1b\\b\x1b]8;;\x1b\\", `\x1b]8;;http://a.example\x1b\b\x1b]8;;\x1b\`,
+		`\x1b]8;;http://a.example\x1b\b\x1b]8;;\x1b\`},
 	{"C1 as UTF-8", "\u009b2J\u009d0;t\u009c\u0085", `\u{9b}2J\u{9d}0;t\u{9c}\u{85}`, `\u{9b}2J\u{9d}0;t\u{9c}\u{85}`},
 	{"C1 as bytes", "\x9b2J\x90q", `\x9b2J\x90q`, `\x9b2J\x90q`},
-	{"NUL, BEL, BS, VT, FF, SO, DEL", "\x00\x07\x08\x0b\x0c\x0e\x7f", `\x00\x07\x08\x0b\x0c\x0e\x7f`, `\x00\x07\x08\x0b\x0c\x0e\x7f`},
-	{"direction", "\u202eevil\u202c\u2066\u2069\u200e\u200f\u061c", `\u{202e}evil\u{202c}\u{2066}\u{2069}\u{200e}\u{200f}\u{61c}`, `\u{202e}evil\u{202c}\u{2066}\u{2069}\u{200e}\u{200f}\u{61c}`},
+	{"NUL, BEL, BS, VT, FF, SO, DEL", "\x00\x07\x08\x0b\x0c\x0e\x7f", `\x00\x07\x08\x0b\x0c\x0e\x7f`,
+		`\x00\x07\x08\x0b\x0c\x0e\x7f`},
+	{"direction", "\u202eevil\u202c\u2066\u2069\u200e\u200f\u061c",
+		`\u{202e}evil\u{202c}\u{2066}\u{2069}\u{200e}\u{200f}\u{61c}`,
+		`\u{202e}evil\u{202c}\u{2066}\u{2069}\u{200e}\u{200f}\u{61c}`},
 	{"separators", "a\u2028b\u2029c", `a\u{2028}b\u{2029}c`, `a\u{2028}b\u{2029}c`},
-	{"zero width", "pay\u200bpal \ufeff\u2060\u00ad\u180e", `pay\u{200b}pal \u{feff}\u{2060}\u{ad}\u{180e}`, `pay\u{200b}pal \u{feff}\u{2060}\u{ad}\u{180e}`},
+	{"zero width", "pay\u200bpal \ufeff\u2060\u00ad\u180e", `pay\u{200b}pal \u{feff}\u{2060}\u{ad}\u{180e}`,
+		`pay\u{200b}pal \u{feff}\u{2060}\u{ad}\u{180e}`},
 	{"joiners in Latin", "a\u200cb\u200dc", `a\u{200c}b\u{200d}c`, `a\u{200c}b\u{200d}c`},
 	{"joiner first", "\u200d", `\u{200d}`, `\u{200d}`},
-	{"invisible letters", "\u3164\u115f\uffa0\u034f\u2800", "\\u{3164}\\u{115f}\\u{ffa0}\\u{34f}\u2800", "\\u{3164}\\u{115f}\\u{ffa0}\\u{34f}\u2800"},
+	{"invisible letters", "\u3164\u115f\uffa0\u034f\u2800", "\\u{3164}\\u{115f}\\u{ffa0}\\u{34f}\u2800",
+		"\\u{3164}\\u{115f}\\u{ffa0}\\u{34f}\u2800"},
 	{"tags", "a\U000e0041\U000e0001", `a\u{e0041}\u{e0001}`, `a\u{e0041}\u{e0001}`},
 	{"data in selectors", "a\ufe01\U000e0100", `a\u{fe01}\u{e0100}`, `a\u{fe01}\u{e0100}`},
-	{"annotations and shorthand", "\ufff9\ufffb\U0001bca0\U0001d173", `\u{fff9}\u{fffb}\u{1bca0}\u{1d173}`, `\u{fff9}\u{fffb}\u{1bca0}\u{1d173}`},
-	{"noncharacters", "\ufffe\uffff\ufdd0\U0001ffff", `\u{fffe}\u{ffff}\u{fdd0}\u{1ffff}`, `\u{fffe}\u{ffff}\u{fdd0}\u{1ffff}`},
-	{"invalid UTF-8", "a\xff\xc0\xaf\xed\xa0\x80\xe2\x82", `a\xff\xc0\xaf\xed\xa0\x80\xe2\x82`, `a\xff\xc0\xaf\xed\xa0\x80\xe2\x82`},
+	{"annotations and shorthand", "\ufff9\ufffb\U0001bca0\U0001d173", `\u{fff9}\u{fffb}\u{1bca0}\u{1d173}`,
+		`\u{fff9}\u{fffb}\u{1bca0}\u{1d173}`},
+	{"noncharacters", "\ufffe\uffff\ufdd0\U0001ffff", `\u{fffe}\u{ffff}\u{fdd0}\u{1ffff}`,
+		`\u{fffe}\u{ffff}\u{fdd0}\u{1ffff}`},
+	{"invalid UTF-8", "a\xff\xc0\xaf\xed\xa0\x80\xe2\x82", `a\xff\xc0\xaf\xed\xa0\x80\xe2\x82`,
+		`a\xff\xc0\xaf\xed\xa0\x80\xe2\x82`},
 	{"replacement character", "a\ufffdb", "a\ufffdb", "a\ufffdb"},
 	{"languages", "Grüße 日本語 עברית ع é", "Grüße 日本語 עברית ع é", "Grüße 日本語 עברית ع é"},
 	{"emoji of several parts", "👨‍👩‍👧 ❤️ 1️⃣ 👩🏽‍💻 ❤️‍🔥", "👨‍👩‍👧 ❤️ 1️⃣ 👩🏽‍💻 ❤️‍🔥", "👨‍👩‍👧 ❤️ 1️⃣ 👩🏽‍💻 ❤️‍🔥"},
@@ -141,7 +150,8 @@ func checkHarmless(t *testing.T, shown string) {
 		t.Errorf("%q is not valid UTF-8", shown)
 	}
 	for _, r := range shown {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0x2028 || r == 0x2029) {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0x2028 ||
+			r == 0x2029) {
 			t.Errorf("%q holds %U", shown, r)
 		}
 	}

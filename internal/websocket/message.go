@@ -21,7 +21,8 @@ func IsUpgrade(r *http.Request) bool {
 const createType = "response.create"
 
 // terminalTypes are the types of the events that end a reply.
-var terminalTypes = map[string]bool{"response.completed": true, "response.failed": true, "response.incomplete": true, "error": true}
+var terminalTypes = map[string]bool{"response.completed": true, "response.failed": true, "response.incomplete": true,
+	"error": true}
 
 // envelope is the part of a message that says what it is. All but Type are for errors.
 type envelope struct {
@@ -56,7 +57,8 @@ func (e envelope) errorStatus() int {
 func (e envelope) namedHeader() http.Header {
 	h := http.Header{}
 	for name, value := range e.Headers {
-		if text, ok := value.(string); ok && httpguts.ValidHeaderFieldName(name) && httpguts.ValidHeaderFieldValue(text) {
+		if text, ok := value.(string); ok && httpguts.ValidHeaderFieldName(name) &&
+			httpguts.ValidHeaderFieldValue(text) {
 			h.Set(name, text)
 		}
 	}

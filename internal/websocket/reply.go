@@ -118,7 +118,8 @@ func errorMessage(status int, header http.Header, body []byte) []byte {
 			kind = "server_error"
 		}
 		text := bytes.ToValidUTF8(body[:min(len(body), maxQuoted)], []byte("\uFFFD"))
-		e.Error, _ = json.Marshal(map[string]any{"type": kind, "code": nil, "message": string(text), "param": nil}) // strings cannot fail
+		e.Error, _ = json.Marshal(map[string]any{"type": kind, "code": nil, "message": string(text),
+			"param": nil}) // strings cannot fail
 	}
 	headers := map[string]string{}
 	for name, values := range dropHandshake(header) {

@@ -83,7 +83,8 @@ func TestMessagesAreRequests(t *testing.T) {
 		}
 		sse(w, event, fmt.Sprintf(`{"type":"response.completed","echo":%q}`, body), "[DONE]")
 	})
-	conn, resp := connect(t, url, &coder.DialOptions{HTTPHeader: http.Header{"X-Mine": {"1"}}, CompressionMode: coder.CompressionContextTakeover})
+	conn, resp := connect(t, url, &coder.DialOptions{HTTPHeader: http.Header{"X-Mine": {"1"}},
+		CompressionMode: coder.CompressionContextTakeover})
 	if resp.Header.Get("X-Added") != "v" || resp.Header.Get("Sec-Websocket-Extensions") != "" {
 		t.Errorf("handshake %v: want the added header and no compression", resp.Header)
 	}
@@ -103,10 +104,15 @@ func TestRefusalsAreErrorMessages(t *testing.T) {
 		status     int
 		body, want string
 	}{
-		"an error":            {429, `{"error":{"code":"rate_limit_exceeded"}}`, `{"type":"error","status":429,"error":{"code":"rate_limit_exceeded"},"headers":{"retry-after":"7"}}`},
-		"a message":           {400, `{"type":"error","status":400,"error":{}}` + "\n", `{"type":"error","status":400,"error":{}}`},
-		"a text":              {502, "bad \xff gateway", `{"type":"error","status":502,"error":{"code":null,"message":"bad ` + "\uFFFD" + ` gateway","param":null,"type":"server_error"},"headers":{"retry-after":"7"}}`},
-		"an error in a text":  {404, `{"error":"gone"}`, `{"type":"error","status":404,"error":{"code":null,"message":"{\"error\":\"gone\"}","param":null,"type":"invalid_request_error"},"headers":{"retry-after":"7"}}`},
+		"an error": {429, `{"error":{"code":"rate_limit_exceeded"}}`,
+			`{"type":"error","status":429,"error":{"code":"rate_limit_exceeded"},"headers":{"retry-after":"7"}}`},
+		"a message": {400, `{"type":"error","status":400,"error":{}}` + "\n",
+			`{"type":"error","status":400,"error":{}}`},
+		"a text": {502, "bad \xff gateway",
+			`{"type":"error","status":502,"error":{"code":null,"message":"bad ` + "\uFFFD" +
+				` gateway","param":null,"type":"server_error"},"headers":{"retry-after":"7"}}`},
+		"an error in a text": {404, `{"error":"gone"}`,
+			`{"type":"error","status":404,"error":{"code":null,"message":"{\"error\":\"gone\"}","param":null,"type":"invalid_request_error"},"headers":{"retry-after":"7"}}`},
 		"a reply in one part": {200, `{"object":"response"}`, `{"object":"response"}`},
 	}
 	for name, a := range answers {
@@ -150,11 +156,14 @@ func TestBadConnectionsEndWithAStatus(t *testing.T) {
 		send  []byte
 		want  coder.StatusCode
 	}{
-		"binary":           {nil, coder.MessageBinary, []byte(create), coder.StatusUnsupportedData},
-		"too long":         {nil, coder.MessageText, make([]byte, MaxMessage+2), coder.StatusMessageTooBig},
-		"without its end":  {func(w http.ResponseWriter, _ *http.Request) { sse(w, event) }, coder.MessageText, []byte(create), coder.StatusInternalError},
-		"cut":              {func(w http.ResponseWriter, _ *http.Request) { sse(w, event); panic(http.ErrAbortHandler) }, coder.MessageText, []byte(create), -1},
-		"a reply too long": {func(w http.ResponseWriter, _ *http.Request) { sse(w, string(make([]byte, MaxMessage))) }, coder.MessageText, []byte(create), coder.StatusInternalError},
+		"binary":   {nil, coder.MessageBinary, []byte(create), coder.StatusUnsupportedData},
+		"too long": {nil, coder.MessageText, make([]byte, MaxMessage+2), coder.StatusMessageTooBig},
+		"without its end": {func(w http.ResponseWriter, _ *http.Request) { sse(w, event) }, coder.MessageText,
+			[]byte(create), coder.StatusInternalError},
+		"cut": {func(w http.ResponseWriter, _ *http.Request) { sse(w, event); panic(http.ErrAbortHandler) },
+			coder.MessageText, []byte(create), -1},
+		"a reply too long": {func(w http.ResponseWriter, _ *http.Request) { sse(w, string(make([]byte, MaxMessage))) },
+			coder.MessageText, []byte(create), coder.StatusInternalError},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +248,8 @@ func TestBadHandshakes(t *testing.T) {
 		"not a base64-k": func(h http.Header) { h.Set("Sec-Websocket-Key", "?") },
 	} {
 		r, _ := http.NewRequest(http.MethodGet, url, nil)
-		r.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"MDEyMzQ1Njc4OTAxMjM0NQ=="}}
+		r.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"},
+			"Sec-Websocket-Key": {"MDEyMzQ1Njc4OTAxMjM0NQ=="}}
 		change(r.Header)
 		resp, err := http.DefaultClient.Do(r)
 		if err != nil {
@@ -265,7 +275,8 @@ func FuzzEventsAreMessages(f *testing.F) {
 		var s eventScanner
 		for rest := stream; rest != ""; {
 			n := min(max(cut%7, 1), len(rest))
-			if err := s.scanEvents([]byte(rest[:n]), func(data []byte) error { got = append(got, string(data)); return nil }); err != nil {
+			if err := s.scanEvents([]byte(rest[:n]),
+				func(data []byte) error { got = append(got, string(data)); return nil }); err != nil {
 				t.Fatal(err)
 			}
 			rest = rest[n:]

@@ -44,22 +44,27 @@ const maxRefusal = 1 << 20
 // which may be nil, is called at most once, from another goroutine, when the connection ends.
 // The error is a *Refusal when the provider answered without switching protocols. The Upstream
 // does not end with ctx: the caller closes it.
-func Dial(ctx context.Context, handshake *http.Request, next http.RoundTripper, onEnd func(coder.StatusCode, string)) (*Upstream, error) {
+func Dial(ctx context.Context, handshake *http.Request, next http.RoundTripper,
+	onEnd func(coder.StatusCode, string)) (*Upstream, error) {
 	u := &Upstream{messages: make(chan []byte), done: make(chan struct{})}
 	limited, giveUp := context.WithCancelCause(ctx) // stays: a transport may end the connection with its request
 	timer := time.AfterFunc(handshakeTimeout, func() { giveUp(context.DeadlineExceeded) })
 	defer timer.Stop()
-	traced := httptrace.WithClientTrace(limited, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { u.trace = got }})
+	traced := httptrace.WithClientTrace(limited,
+		&httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { u.trace = got }})
 	catch := &refusalCatcher{next: next}
-	conn, resp, err := coder.Dial(traced, handshake.URL.String(), &coder.DialOptions{ //nolint:bodyclose // it is the connection
-		HTTPClient: &http.Client{Transport: catch, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		HTTPHeader: handshakeHeader(handshake), Host: handshake.Host, Subprotocols: subprotocols(handshake),
-	})
+	conn, resp, err := coder.Dial(traced, handshake.URL.String(),
+		&coder.DialOptions{ //nolint:bodyclose // it is the connection
+			HTTPClient: &http.Client{Transport: catch,
+				CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+			HTTPHeader: handshakeHeader(handshake), Host: handshake.Host, Subprotocols: subprotocols(handshake),
+		})
 	switch {
 	case catch.refusal != nil:
 		return nil, catch.refusal
 	case err != nil:
-		return nil, fmt.Errorf("no WebSocket to %s: %w", handshake.URL.Host, cmp.Or(context.Cause(limited), innermost(err)))
+		return nil, fmt.Errorf("no WebSocket to %s: %w", handshake.URL.Host,
+			cmp.Or(context.Cause(limited), innermost(err)))
 	}
 	conn.SetReadLimit(MaxMessage)
 	u.conn, u.Header, u.Subprotocol = conn, dropHandshake(resp.Header), conn.Subprotocol()

@@ -30,7 +30,8 @@ func provider(t *testing.T, talk func(ctx context.Context, conn *coder.Conn)) *h
 	}))
 	t.Cleanup(s.Close)
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/responses", nil)
-	r.Header = http.Header{"Upgrade": {"websocket"}, "Sec-Websocket-Protocol": {"one, two"}, "Sec-Websocket-Key": {"client's"}}
+	r.Header = http.Header{"Upgrade": {"websocket"}, "Sec-Websocket-Protocol": {"one, two"},
+		"Sec-Websocket-Key": {"client's"}}
 	return r
 }
 
@@ -55,7 +56,8 @@ func ask(t *testing.T, up *Upstream) (*http.Response, string, error) {
 func TestUpstreamRepliesAreStreams(t *testing.T) {
 	const failure = `{"type":"error","status_code":429,"error":{"code":"rate_limit_exceeded"},"headers":{"retry-after":"7","bad name":"x","x-number":7,"sec-websocket-key":"k"}}`
 	handshake := provider(t, func(ctx context.Context, conn *coder.Conn) {
-		for _, reply := range [][]string{{event, "{\"type\":\n\"response.completed\"}"}, {failure}, {`{"type":"error","error":{}}`}} {
+		for _, reply := range [][]string{{event, "{\"type\":\n\"response.completed\"}"}, {failure},
+			{`{"type":"error","error":{}}`}} {
 			if _, got, err := conn.Read(ctx); err != nil || string(got) != create {
 				t.Errorf("the provider got %q, %v", got, err)
 			}
@@ -75,11 +77,13 @@ func TestUpstreamRepliesAreStreams(t *testing.T) {
 		t.Errorf("handshake: %v, %q", up.Header, up.Subprotocol)
 	}
 	resp, body, err := ask(t, up)
-	if want := "data: " + event + "\n\ndata: {\"type\":\ndata: \"response.completed\"}\n\n"; body != want || err != nil || resp.StatusCode != http.StatusOK {
+	if want := "data: " + event + "\n\ndata: {\"type\":\ndata: \"response.completed\"}\n\n"; body != want ||
+		err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("%d %q, %v", resp.StatusCode, body, err)
 	}
 	resp, body, err = ask(t, up)
-	if body != failure || err != nil || resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "7" || len(resp.Header["Sec-Websocket-Key"]) > 0 {
+	if body != failure || err != nil || resp.StatusCode != http.StatusTooManyRequests ||
+		resp.Header.Get("Retry-After") != "7" || len(resp.Header["Sec-Websocket-Key"]) > 0 {
 		t.Errorf("%d %v %q, %v", resp.StatusCode, resp.Header, body, err)
 	}
 	if resp, body, _ := ask(t, up); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"error"`) {
@@ -90,7 +94,8 @@ func TestUpstreamRepliesAreStreams(t *testing.T) {
 // TestFailureBehindAnError holds that response.failed, which follows an error within a
 // stream, belongs to the same reply, and that the error alone ends one as well.
 func TestFailureBehindAnError(t *testing.T) {
-	const fault, failed, done = `{"type":"error","error":{"code":"server_is_overloaded"}}`, `{"type":"response.failed"}`, `{"type":"response.completed"}`
+	const fault, failed, done = `{"type":"error","error":{"code":"server_is_overloaded"}}`,
+		`{"type":"response.failed"}`, `{"type":"response.completed"}`
 	replies := [][]string{{event, fault, failed}, {event, fault}, {done}}
 	handshake := provider(t, func(ctx context.Context, conn *coder.Conn) {
 		for _, reply := range replies {
@@ -127,7 +132,10 @@ func TestEndsArePassedOn(t *testing.T) {
 			say(conn, event)
 			_ = conn.Close(4001, "limit")
 		}, 4001, io.EOF},
-		"closed when idle": {func(_ context.Context, conn *coder.Conn) { _ = conn.Close(coder.StatusServiceRestart, "") }, coder.StatusServiceRestart, nil},
+		"closed when idle": {func(_ context.Context,
+			conn *coder.Conn) {
+			_ = conn.Close(coder.StatusServiceRestart, "")
+		}, coder.StatusServiceRestart, nil},
 		"broken off": {func(ctx context.Context, conn *coder.Conn) {
 			_, _, _ = conn.Read(ctx)
 			say(conn, event)
@@ -219,7 +227,8 @@ func TestRefusedHandshakes(t *testing.T) {
 		}
 	}
 	endless, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/long", nil)
-	if _, err := Dial(t.Context(), endless, http.DefaultTransport, nil); err == nil || !strings.Contains(err.Error(), "no WebSocket to 127.0.0.1") || !strings.Contains(err.Error(), "longer than") {
+	if _, err := Dial(t.Context(), endless, http.DefaultTransport, nil); err == nil ||
+		!strings.Contains(err.Error(), "no WebSocket to 127.0.0.1") || !strings.Contains(err.Error(), "longer than") {
 		t.Errorf("a refusal that is too long to be kept whole: %v", err)
 	}
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:1/v1/responses", nil)
@@ -232,7 +241,8 @@ func TestRefusedHandshakes(t *testing.T) {
 // A provider that never answers the handshake holds nobody for ever.
 func TestHandshakeWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		handshake := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://api.openai.com/v1/responses", nil)
+		handshake := httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+			"http://api.openai.com/v1/responses", nil)
 		session, ctx := WithSession(handshake)
 		connected := make(chan error)
 		go func() {

@@ -19,7 +19,8 @@ import (
 // the error of a context that ends.
 type streaming struct{ model }
 
-func (m *streaming) Complete(ctx context.Context, req *provider.Request, onEvent func(stream.Event)) (stream.Reply, error) {
+func (m *streaming) Complete(ctx context.Context, req *provider.Request,
+	onEvent func(stream.Event)) (stream.Reply, error) {
 	reply, err := m.model.Complete(ctx, req, onEvent)
 	for i := range reply.Message.Blocks {
 		onEvent(stream.Event{Kind: stream.EventTextDelta, Index: i, Delta: []byte("x")})

@@ -216,7 +216,8 @@ func Compact(ctx context.Context, cfg Config, id session.ID) (Result, error) {
 	return cfg.resumeSession(ctx, id, "", func(s *settings) { s.compactOnly = true })
 }
 
-func (c Config) resumeSession(ctx context.Context, id session.ID, prompt string, change func(*settings)) (Result, error) {
+func (c Config) resumeSession(ctx context.Context, id session.ID, prompt string,
+	change func(*settings)) (Result, error) {
 	cfg, err := c.withDefaults()
 	if err != nil {
 		return Result{SessionID: id}, err

@@ -28,7 +28,8 @@ type driver struct {
 	last  time.Time
 }
 
-func (c Config) driveRun(ctx context.Context, s session.Session, w session.Writer, prompt string, set settings) (Result, error) {
+func (c Config) driveRun(ctx context.Context, s session.Session, w session.Writer, prompt string,
+	set settings) (Result, error) {
 	runID, err := c.NewRunID()
 	if err == nil {
 		err = c.restrictTools(ctx, s.Parent)

@@ -72,7 +72,8 @@ func (*four) Traits(name string) tool.Traits { return tool.Traits{Idempotent: na
 // TestPolicies after a kill: what had ended keeps its result, what ran is not
 // run again unless both policy and tool say so (open-call).
 func TestPolicies(t *testing.T) {
-	const unknown, not = "interrupted: the tool may have run; check its effects before calling it again", "not executed: " + notStarted
+	const unknown, not = "interrupted: the tool may have run; check its effects before calling it again",
+		"not executed: " + notStarted
 	for policy, want := range map[Policy]struct {
 		ran     string
 		results [4]string

@@ -183,7 +183,8 @@ type interrupting struct {
 	cancel func()
 }
 
-func (m *interrupting) Complete(ctx context.Context, _ *provider.Request, onEvent func(stream.Event)) (stream.Reply, error) {
+func (m *interrupting) Complete(ctx context.Context, _ *provider.Request,
+	onEvent func(stream.Event)) (stream.Reply, error) {
 	for i := range m.blocks {
 		onEvent(stream.Event{Kind: stream.EventBlockComplete, Index: i, Block: &m.blocks[i]})
 	}

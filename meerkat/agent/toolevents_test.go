@@ -47,7 +47,8 @@ func TestProgressAndTimeout(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		late := by[ToolExecutionTimedOut]
-		if *late.TimeoutMS != 2000 || *late.DurationMS != 2000 || !strings.Contains(late.Result, "timed out after 2s") ||
+		if *late.TimeoutMS != 2000 || *late.DurationMS != 2000 ||
+			!strings.Contains(late.Result, "timed out after 2s") ||
 			late.Status != "timed_out" {
 			t.Errorf("%+v", late)
 		}

@@ -310,7 +310,8 @@ func (p *transition) applyVerdict(at time.Time, v verdict, m *transcript.Message
 }
 
 // refuseAllCalls answers the calls of the last reply. None of them will run.
-func (p *transition) refuseAllCalls(at time.Time, calls []transcript.ToolCall, why string, status transcript.ResultStatus) {
+func (p *transition) refuseAllCalls(at time.Time, calls []transcript.ToolCall, why string,
+	status transcript.ResultStatus) {
 	b := toolBatch{message: len(p.state.session.Messages) - 1, calls: calls}
 	for _, c := range calls {
 		a := toolAnswer{known: true, status: statusRefused, result: tool.NotExecuted(c.ID, why)}

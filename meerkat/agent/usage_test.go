@@ -20,7 +20,8 @@ type counted struct {
 	end   func()  // called before an error is returned
 }
 
-func (m *counted) Complete(ctx context.Context, req *provider.Request, onEvent func(stream.Event)) (stream.Reply, error) {
+func (m *counted) Complete(ctx context.Context, req *provider.Request,
+	onEvent func(stream.Event)) (stream.Reply, error) {
 	if len(m.errs) == 0 {
 		return m.model.Complete(ctx, req, onEvent)
 	}

@@ -117,7 +117,8 @@ func TestMisspeltServerMembers(t *testing.T) {
 // TestStrongerAccount: of two keys of one provider, that of the stronger layer
 // counts; within one layer, the provider's own.
 func TestStrongerAccount(t *testing.T) {
-	const own, general = "[providers.openai]\napi_key = 'own'\nbase_url = 'http://own'\n", "[provider]\ntype = 'openai'\napi_key = 'general'\nbase_url = 'http://general'\n"
+	const own, general = "[providers.openai]\napi_key = 'own'\nbase_url = 'http://own'\n",
+		"[provider]\ntype = 'openai'\napi_key = 'general'\nbase_url = 'http://general'\n"
 	for _, c := range []struct {
 		file, variable, want string
 	}{

@@ -158,7 +158,8 @@ func (b *builder) withoutMedia(m placed, repairs []Repair) placed {
 }
 
 // cutParts takes parts out of a message or of one of its results; a text says so.
-func (b *builder) cutParts(m placed, result int, callID, text string, parts []transcript.Part, isRefused func(*transcript.Part) bool) (string, []transcript.Part) {
+func (b *builder) cutParts(m placed, result int, callID, text string, parts []transcript.Part,
+	isRefused func(*transcript.Part) bool) (string, []transcript.Part) {
 	var kept []transcript.Part
 	for k := range parts {
 		if !isRefused(&parts[k]) {

@@ -49,7 +49,8 @@ func connect(ctx context.Context, s Server, o Options, h handlers) (*connection,
 
 func (l *connection) openTransport(ctx context.Context, s Server, o Options) (sdk.Transport, error) {
 	if s.URL != "" {
-		client, err := newHTTPClient(l.lifetime, s, o) //nolint:contextcheck // requests live as long as the link, not as its handshake
+		client, err := newHTTPClient(l.lifetime, s,
+			o) //nolint:contextcheck // requests live as long as the link, not as its handshake
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,8 @@ func startProcess(ctx context.Context, s Server, o Options) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, s.Args...) //nolint:gosec // the user names the command
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program,
+		s.Args...) //nolint:gosec // the user names the command
 	cmd.Args[0], cmd.Env, cmd.Dir = s.Command, env, s.Dir
 	ownGroup(cmd)
 	p := &process{cmd: cmd, done: make(chan struct{}), logged: make(chan struct{})}

@@ -28,7 +28,8 @@ func TestMasker(t *testing.T) {
 func TestMaskerOfArguments(t *testing.T) {
 	mask := newMasker(Server{
 		Command: "npx",
-		Args:    []string{"-y", "--header", "Auth: Bearer canary-key", "postgres://u:canary-pass@db/x", "/home/ada/files"},
+		Args: []string{"-y", "--header", "Auth: Bearer canary-key", "postgres://u:canary-pass@db/x",
+			"/home/ada/files"},
 	}, []string{"KEY=canary-key", "UNUSED=elsewhere", "HOME=/home/ada", "FILES=/home/ada/files", "EMPTY="})
 	const want = "Auth: Bearer [KEY], postgres://u:[password]@db/x, elsewhere, /home/ada/files"
 	if got := mask("Auth: Bearer canary-key, postgres://u:canary-pass@db/x, elsewhere, /home/ada/files"); got != want {

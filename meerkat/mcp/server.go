@@ -177,7 +177,8 @@ func (s *server) callTool(ctx context.Context, call transcript.ToolCall) transcr
 }
 
 // failureResult answers a call that failed, and says whether the tool may have run.
-func (s *server) failureResult(ctx context.Context, call transcript.ToolCall, l *connection, err error) transcript.ToolResult {
+func (s *server) failureResult(ctx context.Context, call transcript.ToolCall, l *connection,
+	err error) transcript.ToolResult {
 	var refused *jsonrpc.Error
 	var access accessError
 	switch {

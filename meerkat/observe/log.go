@@ -98,7 +98,8 @@ func logAttributes(e *agent.Event) []slog.Attr {
 // toolOf is the tool that e speaks of, "" if it speaks of none.
 func toolOf(e *agent.Event) string {
 	switch e.Type {
-	case agent.ToolCallRequested, agent.ToolExecutionStarted, agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut, agent.ToolResultReceived:
+	case agent.ToolCallRequested, agent.ToolExecutionStarted, agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut,
+		agent.ToolResultReceived:
 		return ToolLabel(e.Name)
 	default:
 		return ""

@@ -257,7 +257,8 @@ func (n *Node) resolveAll(names []string, fits func(*operationState) bool) (ids 
 
 // awaitOperations returns when the operations have come to what mode waits for, or ctx has ended,
 // and passes on what happens meanwhile.
-func (n *Node) awaitOperations(ctx context.Context, ids []OperationID, mode AwaitMode, report func([]OpEvent)) (done bool) {
+func (n *Node) awaitOperations(ctx context.Context, ids []OperationID, mode AwaitMode,
+	report func([]OpEvent)) (done bool) {
 	for {
 		n.tree.mu.Lock()
 		events := n.tree.takeEvents(n.id)

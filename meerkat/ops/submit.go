@@ -158,7 +158,8 @@ func (s *state) checkNames(agent session.ID, spec *OperationSpec, taken []string
 
 // checkDependencies rejects dependencies that the agent has not submitted, and those
 // that have ended without completing.
-func (s *state) checkDependencies(agent session.ID, spec *OperationSpec, together []OperationSpec, restored bool) error {
+func (s *state) checkDependencies(agent session.ID, spec *OperationSpec, together []OperationSpec,
+	restored bool) error {
 	for _, on := range spec.DependsOn {
 		if slices.ContainsFunc(together, func(o OperationSpec) bool { return o.ID == on }) {
 			continue

@@ -19,7 +19,8 @@ type ToolOptions struct {
 	CheckModel func(model string) error
 	// Fetch reads a part of an artifact on behalf of a session: size bytes from offset.
 	// It returns the part and the bytes of the whole. Nil: there are no artifacts.
-	Fetch func(ctx context.Context, reader session.ID, artifact string, offset, size int) (part string, total int, err error)
+	Fetch func(ctx context.Context, reader session.ID, artifact string, offset, size int) (part string,
+		total int, err error)
 }
 
 // Tools returns the tools with which a model starts and controls operations:
@@ -175,7 +176,8 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 var errNoCaller = errors.New("this agent cannot start sub-agents")
 
 // newTool makes a tool of a function over its decoded arguments.
-func newTool[A any](name, description, schema string, f func(ctx context.Context, c Caller, args A) (any, error)) tool.Tool {
+func newTool[A any](name, description, schema string,
+	f func(ctx context.Context, c Caller, args A) (any, error)) tool.Tool {
 	return tool.Tool{
 		Def: transcript.ToolDef{Name: name, Description: description, InputSchema: transcript.RawJSON(schema)},
 		Func: func(ctx context.Context, raw []byte) (transcript.ToolResult, error) {

@@ -157,7 +157,8 @@ func (t *tree) runTask(ctx context.Context, task Task) (end outcome) {
 		},
 	}
 	end.result.Attempt = o.Attempt
-	if timeout, late := context.Cause(ctx).(*timeoutError); late && o.Status != Completed { //nolint:errorlint // it is never wrapped
+	if timeout, late := context.Cause(ctx).(*timeoutError); late &&
+		o.Status != Completed { //nolint:errorlint // it is never wrapped
 		end.status, end.result.Error = Failed, timeout.Error()
 	}
 	return end

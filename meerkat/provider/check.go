@@ -64,7 +64,8 @@ func checkTools(tools []transcript.ToolDef, m *catalog.Entry) error {
 		case !m.Traits.AllowsToolName(t.Name):
 			return &RequestError{
 				"tool " + fmt.Sprintf("%q", t.Name),
-				m.Provider + " does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -",
+				m.Provider +
+					" does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -",
 			}
 		case seen[t.Name]:
 			return &RequestError{"tool " + t.Name, "it is defined twice"}

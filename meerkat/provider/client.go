@@ -261,7 +261,8 @@ type notAReplyError struct{ text string }
 func (e notAReplyError) Error() string { return e.text }
 
 // readReply parses a reply with status 200.
-func (c *Client) readReply(ctx context.Context, resp *http.Response, unary bool, opts stream.Options) (stream.Reply, error) {
+func (c *Client) readReply(ctx context.Context, resp *http.Response, unary bool,
+	opts stream.Options) (stream.Reply, error) {
 	if how := resp.Header.Get("Content-Encoding"); how != "" && !strings.EqualFold(how, "identity") {
 		return stream.Reply{}, notAReplyError{fmt.Sprintf(
 			"the reply is compressed (%s), which was not asked for; check the base URL", excerptOf([]byte(how)),

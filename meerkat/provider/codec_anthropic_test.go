@@ -342,7 +342,8 @@ func TestAnthropicRenderThinkingOfOthers(t *testing.T) {
 		transcript.Assistant("", anthropicNative("claude-opus-4-6", transcript.Text("c"), thought("last"))...), // A-40
 		transcript.User("x"),
 	}})
-	if !strings.Contains(body, `[{"type":"thinking","thinking":"mine","signature":"c2ln"},{"type":"text","text":"a"}]`) ||
+	if !strings.Contains(body,
+		`[{"type":"thinking","thinking":"mine","signature":"c2ln"},{"type":"text","text":"a"}]`) ||
 		strings.Contains(body, "another model's") || strings.Contains(body, "last") {
 		t.Error(body)
 	}

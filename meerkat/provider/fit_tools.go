@@ -30,7 +30,8 @@ func FitTools(tools []transcript.ToolDef, m catalog.Entry) (fit []transcript.Too
 		case !m.Traits.AllowsToolName(t.Name):
 			problems = append(problems, ToolProblem{
 				t.Name,
-				m.Provider + " does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -",
+				m.Provider +
+					" does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -",
 			})
 			continue
 		case seen[t.Name]:

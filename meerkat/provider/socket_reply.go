@@ -30,7 +30,8 @@ type outputItem struct {
 	Item  json.RawMessage `json:"item"`
 }
 
-func newSocketReply(body io.ReadCloser, q socketRequest, previous string, release func(*heldResponse), abandon func()) *socketReply {
+func newSocketReply(body io.ReadCloser, q socketRequest, previous string, release func(*heldResponse),
+	abandon func()) *socketReply {
 	r := &socketReply{ReadCloser: body, request: q, previous: previous, release: release, abandon: abandon}
 	r.events = stream.NewSSE(0, r.readEvent)
 	return r

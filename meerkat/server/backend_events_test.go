@@ -33,7 +33,8 @@ func runWithEvents(ctx context.Context, b server.Backend, w *worker, id session.
 }
 
 // readAll returns the next n events after a position as "kind data".
-func readAll(ctx context.Context, b server.Backend, id session.ID, after server.Position, limit, n int) (read []string, next server.Position, err error) {
+func readAll(ctx context.Context, b server.Backend, id session.ID, after server.Position, limit, n int) (read []string,
+	next server.Position, err error) {
 	for next = after; len(read) < n; {
 		page, err := b.Events(ctx, id, next, limit)
 		switch {
@@ -87,7 +88,8 @@ func checkEvents(ctx context.Context, open openBackend) error {
 		return fmt.Errorf("events (-want +got):\n%s", diff)
 	}
 	for from := range want {
-		parsed, err := server.ParsePosition(server.Position{Log: end.Log, Number: uint64(from)}.String()) //nolint:gosec // a small number
+		parsed, err := server.ParsePosition(server.Position{Log: end.Log,
+			Number: uint64(from)}.String()) //nolint:gosec // a small number
 		if err != nil {
 			return err
 		}

@@ -163,7 +163,8 @@ func exceeds(s session.Spent, l session.Limits) bool {
 }
 
 // checkPool recounts the pool with floating-point numbers, which do not overflow.
-func checkPool(t *rapid.T, p session.BudgetPool, total session.Limits, running map[string]session.Limits, overrun bool) {
+func checkPool(t *rapid.T, p session.BudgetPool, total session.Limits, running map[string]session.Limits,
+	overrun bool) {
 	used := p.Used()
 	tokens, calls, turns := float64(used.Tokens), float64(used.ToolCalls), float64(used.Turns)
 	for operation, l := range running {

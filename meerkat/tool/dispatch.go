@@ -40,7 +40,8 @@ type Outcome struct {
 // "interrupted" (unless their result is there already). DispatchAll does not
 // wait for a tool that ignores its context; it then no longer counts towards
 // limit, and what it still returns is dropped.
-func DispatchAll(ctx context.Context, d Dispatcher, calls []transcript.ToolCall, limit int, o Observer) []transcript.ToolResult {
+func DispatchAll(ctx context.Context, d Dispatcher, calls []transcript.ToolCall, limit int,
+	o Observer) []transcript.ToolResult {
 	if limit <= 0 {
 		limit = len(calls)
 	}
@@ -104,7 +105,8 @@ func (b *batch) runCall(ctx context.Context, call transcript.ToolCall) transcrip
 }
 
 // dispatchInTime answers one call within its time.
-func (b *batch) dispatchInTime(ctx context.Context, call transcript.ToolCall, traits Traits) (transcript.ToolResult, Outcome) {
+func (b *batch) dispatchInTime(ctx context.Context, call transcript.ToolCall,
+	traits Traits) (transcript.ToolResult, Outcome) {
 	timeout := traits.Timeout
 	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if timeout > 0 {

@@ -161,8 +161,11 @@ func TestStatuses(t *testing.T) {
 		got := map[string]string{} // by tool: the order of different calls is open
 		results := tool.DispatchAll(ctx, d,
 			[]transcript.ToolCall{call("quick"), call("bad"), call("long"), call("never")}, 1, tool.Observer{
-				Done:    func(c transcript.ToolCall, _ transcript.ToolResult) { got[c.Name] += "done, " },
-				Settled: func(c transcript.ToolCall, _ transcript.ToolResult, o tool.Outcome) { got[c.Name] += string(o.Status) },
+				Done: func(c transcript.ToolCall, _ transcript.ToolResult) { got[c.Name] += "done, " },
+				Settled: func(c transcript.ToolCall, _ transcript.ToolResult,
+					o tool.Outcome) {
+					got[c.Name] += string(o.Status)
+				},
 			})
 		want := map[string]string{
 			"quick": "done, complete", "bad": "done, error", "long": "done, interrupted", "never": "cancelled",
@@ -239,7 +242,8 @@ func TestSound(t *testing.T) {
 		{Type: "file", MediaType: "application/pdf", Data: make([]byte, 50)}, {Type: "image", URL: "https://x"},
 	}
 	r := tool.SanitizeResult(transcript.ToolResult{Content: "see\n", Parts: parts}, 0, 100)
-	if len(r.Parts) != 2 || r.Content != "see\n[left out: file application/pdf of 50 bytes; results may hold 100 bytes]" {
+	if len(r.Parts) != 2 ||
+		r.Content != "see\n[left out: file application/pdf of 50 bytes; results may hold 100 bytes]" {
 		t.Errorf("%+v", r)
 	}
 	if r := tool.SanitizeResult(

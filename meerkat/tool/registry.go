@@ -141,7 +141,8 @@ func recoverPanic(call transcript.ToolCall, f func() transcript.ToolResult) tran
 // finishResult makes a result of what a tool returned: the id of its call, and text
 // in every error. A tool that gave up because the run did says
 // so in its error's type, and the model is told what that means.
-func finishResult(ctx context.Context, call transcript.ToolCall, out transcript.ToolResult, err error) transcript.ToolResult {
+func finishResult(ctx context.Context, call transcript.ToolCall, out transcript.ToolResult,
+	err error) transcript.ToolResult {
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return Interrupted(call.ID)
 	}

@@ -127,7 +127,8 @@ func (a *Authority) issuedFor(hosts []string) bool {
 	names, ranges := nameConstraints(hosts)
 	return a.cert.PermittedDNSDomainsCritical &&
 		slices.Equal(a.cert.PermittedDNSDomains, names) &&
-		slices.EqualFunc(a.cert.PermittedIPRanges, ranges, func(x, y *net.IPNet) bool { return x.String() == y.String() })
+		slices.EqualFunc(a.cert.PermittedIPRanges, ranges,
+			func(x, y *net.IPNet) bool { return x.String() == y.String() })
 }
 
 // nameConstraints splits hosts into the names and address ranges of a
@@ -201,7 +202,8 @@ func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
 	}
 	sign, ok := a.leaves.Load(host)
 	if !ok {
-		sign, _ = a.leaves.LoadOrStore(host, sync.OnceValues(func() (*tls.Certificate, error) { return a.signLeaf(host) }))
+		sign, _ = a.leaves.LoadOrStore(host,
+			sync.OnceValues(func() (*tls.Certificate, error) { return a.signLeaf(host) }))
 	}
 	return sign.(func() (*tls.Certificate, error))()
 }
@@ -272,7 +274,8 @@ func SystemRoots(sslCertFile string) []byte {
 // use libcurl or Mono read none.
 var (
 	AddingRoots    = []string{"NODE_EXTRA_CA_CERTS", "DENO_CERT", "CODEX_CA_CERTIFICATE"}
-	ReplacingRoots = []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO",
+	ReplacingRoots = []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE", "PIP_CERT",
+		"GIT_SSL_CAINFO",
 		"CARGO_HTTP_CAINFO", "BUNDLE_SSL_CA_CERT", "NPM_CONFIG_CAFILE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
 		"PERL_LWP_SSL_CA_FILE", "SYSTEM_CERTIFICATE_PATH"}
 )

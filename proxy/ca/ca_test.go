@@ -70,7 +70,8 @@ func TestClientsRefuseForgedLeaves(t *testing.T) {
 		{"10.0.0.1", false},
 		{"::2", false},
 	} {
-		_, err := forge(t, a, c.host).Verify(x509.VerifyOptions{Roots: a.Pool(), DNSName: bracket(c.host), CurrentTime: issued})
+		_, err := forge(t, a, c.host).Verify(x509.VerifyOptions{Roots: a.Pool(), DNSName: bracket(c.host),
+			CurrentTime: issued})
 		if (err == nil) != c.want {
 			t.Errorf("%s: accepted %t, want %t (%v)", c.host, err == nil, c.want, err)
 		}
@@ -117,7 +118,8 @@ func TestAuthorityExpires(t *testing.T) {
 		t.Error("a leaf outlives its authority")
 	}
 	later := issued.Add(31 * 24 * time.Hour)
-	if _, err := leaf.Leaf.Verify(x509.VerifyOptions{Roots: a.Pool(), DNSName: "api.anthropic.com", CurrentTime: later}); err == nil {
+	if _, err := leaf.Leaf.Verify(x509.VerifyOptions{Roots: a.Pool(), DNSName: "api.anthropic.com",
+		CurrentTime: later}); err == nil {
 		t.Error("still accepted after thirty days")
 	}
 }

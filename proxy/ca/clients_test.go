@@ -27,7 +27,8 @@ var programs = map[string]struct {
 	args func(host, port, pem string) []string
 }{
 	"curl": {"curl", func(host, port, pem string) []string {
-		return []string{"-sS", "--noproxy", "*", "--cacert", pem, "--resolve", host + ":" + port + ":127.0.0.1", "https://" + host + ":" + port + "/"}
+		return []string{"-sS", "--noproxy", "*", "--cacert", pem, "--resolve", host + ":" + port + ":127.0.0.1",
+			"https://" + host + ":" + port + "/"}
 	}},
 	"python ssl": {"python3", func(host, port, pem string) []string {
 		return []string{"-c", `
@@ -96,7 +97,8 @@ func TestInstalledClients(t *testing.T) {
 				if got := err == nil && strings.Contains(string(out), "hello"); got != c.accepted {
 					t.Errorf("accepted %t, want %t: %v\n%s", got, c.accepted, err, out)
 				}
-				if !c.accepted && !strings.Contains(strings.ToLower(string(out)), "certificate") && !strings.Contains(string(out), "CERT_") && !strings.Contains(string(out), "permitted subtree") {
+				if !c.accepted && !strings.Contains(strings.ToLower(string(out)), "certificate") &&
+					!strings.Contains(string(out), "CERT_") && !strings.Contains(string(out), "permitted subtree") {
 					t.Errorf("refused for another reason: %s", out)
 				}
 			})
@@ -116,13 +118,17 @@ func serveForged(t *testing.T, a *Authority, host string) (port, pem string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: serial, NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter, DNSNames: []string{host},
+	template := &x509.Certificate{SerialNumber: serial, NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter,
+		DNSNames: []string{host},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = io.WriteString(w, "hello")
+	}))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: key}}}
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of refused certificates
 	server.StartTLS()

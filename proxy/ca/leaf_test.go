@@ -62,7 +62,8 @@ type tunnel struct {
 
 func (t tunnel) Host() string { return t.host }
 
-func handshake(a *Authority, config *tls.Config, connectHost, sni string, cache tls.ClientSessionCache) (tls.ConnectionState, error) {
+func handshake(a *Authority, config *tls.Config, connectHost, sni string,
+	cache tls.ClientSessionCache) (tls.ConnectionState, error) {
 	client, server := net.Pipe()
 	defer func() { _ = client.Close() }()
 	go func() {

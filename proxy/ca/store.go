@@ -76,7 +76,8 @@ func (a *Authority) replaceReason(hosts []string, now time.Time) string {
 	case now.Add(renewBefore).After(a.cert.NotAfter):
 		return "the old one expires on " + a.cert.NotAfter.Format(time.DateOnly)
 	case now.Before(a.cert.NotBefore):
-		return "the old one is valid only from " + a.cert.NotBefore.Format(time.DateOnly) + "; is this machine's clock right?"
+		return "the old one is valid only from " + a.cert.NotBefore.Format(time.DateOnly) +
+			"; is this machine's clock right?"
 	case !a.issuedFor(hosts):
 		return "the hosts it may sign for have changed"
 	}
@@ -94,14 +95,16 @@ func Rotate(dir string, hosts []string, now time.Time) (*Authority, error) {
 }
 
 // issueAuthority makes an authority and keeps it in dir by write.
-func issueAuthority(dir string, hosts []string, now time.Time, write func(path string, data []byte, perm fs.FileMode) error) (*Authority, error) {
+func issueAuthority(dir string, hosts []string, now time.Time,
+	write func(path string, data []byte, perm fs.FileMode) error) (*Authority, error) {
 	a, err := New(hosts, now)
 	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf(
-			"%s: cannot keep the proxy's authority there: %w; set XDG_CONFIG_HOME to a folder that can be written", dir, fileutil.Reason(err))
+			"%s: cannot keep the proxy's authority there: %w; set XDG_CONFIG_HOME to a folder that can be written", dir,
+			fileutil.Reason(err))
 	}
 	secret, err := a.secretPEM()
 	if err != nil {

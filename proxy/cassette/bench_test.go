@@ -21,7 +21,8 @@ func typical(i int) Interaction {
 	var chunks []Chunk
 	for n := range 20 {
 		size := body.Len()
-		fmt.Fprintf(&body, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"%s\"}}\n\n", strings.Repeat("word ", 22))
+		fmt.Fprintf(&body,
+			"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"%s\"}}\n\n", strings.Repeat("word ", 22))
 		chunks = append(chunks, Chunk{At: time.Duration(n) * 20 * time.Millisecond, Length: body.Len() - size})
 	}
 	header := http.Header{}
@@ -32,7 +33,8 @@ func typical(i int) Interaction {
 		Request: Request{
 			Method: "POST", URL: "https://api.anthropic.com/v1/messages", Proto: "HTTP/1.1",
 			Header: http.Header{"Content-Type": {"application/json"}, "Anthropic-Version": {"2023-06-01"}},
-			Body:   fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","n":%d,"messages":[{"role":"user","content":"%s"}]}`, i, strings.Repeat("ask ", 700)),
+			Body: fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","n":%d,"messages":[{"role":"user","content":"%s"}]}`,
+				i, strings.Repeat("ask ", 700)),
 		},
 		Response: Response{Status: 200, Proto: "HTTP/2.0", Header: header, Body: body.Bytes()},
 		Timeline: chunks, End: EndEOF, Duration: 400 * time.Millisecond,

@@ -47,7 +47,8 @@ func samples() []Interaction {
 			},
 			Response: Response{
 				Status: 200, Proto: "HTTP/2.0", Body: []byte(body),
-				Header:  http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}, "Null": {"~"}, "X-Multi": {"a\nb", " lead\nx", ""}},
+				Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}, "Null": {"~"},
+					"X-Multi": {"a\nb", " lead\nx", ""}},
 				Trailer: http.Header{"X-Checksum": {"a&b=c;d", "e"}},
 			},
 			Timeline: split(body), End: EndEOF, Duration: 1234567 * time.Nanosecond,
@@ -121,7 +122,8 @@ func TestRoundTrip(t *testing.T) {
 	wantSame(t, readAll(t, c), want)
 	for i := range want {
 		r, err := c.Request(i)
-		if err != nil || r.URL != want[i].Request.URL || string(r.Body) != string(want[i].Request.Body) || r.Proto != "HTTP/1.1" || len(r.Header) != 2 {
+		if err != nil || r.URL != want[i].Request.URL || string(r.Body) != string(want[i].Request.Body) ||
+			r.Proto != "HTTP/1.1" || len(r.Header) != 2 {
 			t.Errorf("request %d = %+v, %v", i, r, err)
 		}
 	}
@@ -130,7 +132,8 @@ func TestRoundTrip(t *testing.T) {
 		t.Error("a question was not read over the room given for it")
 	}
 	m := c.Meta()
-	if m.Version != 1 || m.Provenance != ProvenanceSynthetic || m.Tool != testMeta.Tool || m.Created != testMeta.Created || strings.Join(m.Redaction, ",") != "header-allowlist,query" {
+	if m.Version != 1 || m.Provenance != ProvenanceSynthetic || m.Tool != testMeta.Tool ||
+		m.Created != testMeta.Created || strings.Join(m.Redaction, ",") != "header-allowlist,query" {
 		t.Errorf("meta = %+v", m)
 	}
 	if err := Verify(path); err != nil {
@@ -174,7 +177,8 @@ func TestStockGoVCRLoads(t *testing.T) {
 		w := want[i]
 		if got.Request.Body != string(w.Request.Body) || got.Response.Body != string(w.Response.Body) ||
 			got.URL != w.Request.URL || got.Method != w.Request.Method || got.Code != 200 ||
-			got.Status != "200 OK" || got.Duration != w.Duration || !sameHeader(got.Response.Headers, w.Response.Header, nil) ||
+			got.Status != "200 OK" || got.Duration != w.Duration ||
+			!sameHeader(got.Response.Headers, w.Response.Header, nil) ||
 			!sameHeader(got.Request.Headers, w.Request.Header, Reserved) {
 			t.Errorf("interaction %d: stock reads %+v", i, got)
 		}
@@ -330,7 +334,8 @@ func TestStockFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(in.Response.Body) != "data: x\n" || in.Duration != 12500*time.Microsecond || in.Response.Status != 200 || in.End != "" || in.Timeline != nil {
+	if string(in.Response.Body) != "data: x\n" || in.Duration != 12500*time.Microsecond || in.Response.Status != 200 ||
+		in.End != "" || in.Timeline != nil {
 		t.Errorf("got %+v", in)
 	}
 }
@@ -347,36 +352,47 @@ func TestBadInput(t *testing.T) {
 		text       string
 	}{
 		{"empty file", "", ErrEmpty, "x.yaml: is empty; record it again"},
-		{"no interactions", string(appendClose(encodeHead(Meta{Version: 1, Provenance: "live"}))), ErrEmpty, "x.yaml: holds no interactions; record it again"},
+		{"no interactions", string(appendClose(encodeHead(Meta{Version: 1, Provenance: "live"}))), ErrEmpty,
+			"x.yaml: holds no interactions; record it again"},
 		{"text", "hello, world\n", ErrFormat, "x.yaml: is not a cassette ("},
 		{"not YAML", "\x00\x01{{{", ErrFormat, "x.yaml: is not a cassette ("},
 		{"JSON", `{"log":{"entries":[]}}`, ErrFormat, "x.yaml: is not a cassette ("},
-		{"null item", "version: 1\ninteractions: [null]\n", ErrFormat, "x.yaml: is not a cassette (interaction 0: needs a request and a response)"},
-		{"only a request", "version: 1\ninteractions:\n- request: {}\n", ErrFormat, "x.yaml: is not a cassette (interaction 0"},
+		{"null item", "version: 1\ninteractions: [null]\n", ErrFormat,
+			"x.yaml: is not a cassette (interaction 0: needs a request and a response)"},
+		{"only a request", "version: 1\ninteractions:\n- request: {}\n", ErrFormat,
+			"x.yaml: is not a cassette (interaction 0"},
 		{"no list", "version: 1\n", ErrEmpty, "x.yaml: holds no interactions"},
-		{"go-vcr v4", "version: 2\ninteractions: []\n", ErrVersion, "x.yaml: go-vcr format 2: this build reads 1, the one of go-vcr v2; convert it with: recorder import x.yaml"},
+		{"go-vcr v4", "version: 2\ninteractions: []\n", ErrVersion,
+			"x.yaml: go-vcr format 2: this build reads 1, the one of go-vcr v2; convert it with: recorder import x.yaml"},
 		{"format 9", edit(`format: "1"`, `format: "9"`), ErrVersion, "x.yaml: format 9: this build reads up to 1"},
 		{"no format", edit(`format: "1"`, `format: "one"`), ErrFormat, "x.yaml: names no format"},
 		{"cut", string(good[:len(good)/2]), ErrTorn, "recorder recover x.yaml"},
-		{"CRLF", strings.ReplaceAll(string(good), "\n", "\r\n"), ErrDamaged, "x.yaml: its line ends were changed to CRLF"},
-		{"CRLF and a mark", "\ufeff" + strings.ReplaceAll(string(good), "\n", "\r\n"), ErrDamaged, "x.yaml: its line ends were changed to CRLF"},
+		{"CRLF", strings.ReplaceAll(string(good), "\n", "\r\n"), ErrDamaged,
+			"x.yaml: its line ends were changed to CRLF"},
+		{"CRLF and a mark", "\ufeff" + strings.ReplaceAll(string(good), "\n", "\r\n"), ErrDamaged,
+			"x.yaml: its line ends were changed to CRLF"},
 		{"byte order mark", "\ufeff" + string(good), ErrDamaged, "x.yaml: a byte order mark was put before it"},
 		{"UTF-16", "\xff\xfe-\x00-\x00-\x00", ErrDamaged, "x.yaml: its text was changed to UTF-16"},
 		{"reindented", edit("    format:", "  format:"), ErrDamaged, ""},
-		{"unknown key", strings.Replace(stockFile, "    method: POST", "    method: POST\n    host: x", 1), ErrFormat, "line 12: a key that does not belong here"},
+		{"unknown key", strings.Replace(stockFile, "    method: POST", "    method: POST\n    host: x", 1), ErrFormat,
+			"line 12: a key that does not belong here"},
 		{"unknown key on top", stockFile + "recorded_by: x\n", ErrFormat, "line 19: a key that does not belong here"},
-		{"duplicate key", strings.Replace(stockFile, "version: 1", "version: 1\nversion: 1", 1), ErrFormat, "already defined"},
-		{"vcrpy", strings.Replace(stockFile, "url:", "uri:", 1), ErrFormat, "convert it with: recorder import x.yaml --cassette NEW"},
+		{"duplicate key", strings.Replace(stockFile, "version: 1", "version: 1\nversion: 1", 1), ErrFormat,
+			"already defined"},
+		{"vcrpy", strings.Replace(stockFile, "url:", "uri:", 1), ErrFormat,
+			"convert it with: recorder import x.yaml --cassette NEW"},
 		{"a line of 8 MiB", strings.Repeat("x", 8<<20), ErrFormat, "x.yaml: is not a cassette ("},
 		{"head edited", edit("synthetic", "live"), ErrDamaged, ""},
-		{"timeline edited", strings.Replace(stockFile, "Content-Type:", "X-Cassette-Timeline:", 1), ErrFormat, "X-Cassette-Timeline is unreadable"},
+		{"timeline edited", strings.Replace(stockFile, "Content-Type:", "X-Cassette-Timeline:", 1), ErrFormat,
+			"X-Cassette-Timeline is unreadable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, err := Parse("x.yaml", []byte(tt.data))
 			if err == nil {
 				err = c.Verify()
 			}
-			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) || strings.Contains(err.Error(), "\n") {
+			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v, want %v with %q on one line", err, tt.want, tt.text)
 			}
 		})
@@ -408,7 +424,8 @@ func TestOpenNamesTheFile(t *testing.T) {
 	if c, err := OpenFS(fsys, "a/stock.yaml"); err != nil || c.Len() != 1 {
 		t.Errorf("OpenFS: %v", err)
 	}
-	if _, err := OpenFS(lockedFS{}, "c.yaml"); !errors.Is(err, fs.ErrPermission) || err.Error() != "c.yaml: cannot be read (permission denied); check the path and its permissions" {
+	if _, err := OpenFS(lockedFS{}, "c.yaml"); !errors.Is(err, fs.ErrPermission) ||
+		err.Error() != "c.yaml: cannot be read (permission denied); check the path and its permissions" {
 		t.Errorf("OpenFS of a file that may not be read: %v", err)
 	}
 	if _, err := OpenFS(fsys, "b.yaml"); !errors.Is(err, fs.ErrNotExist) {

@@ -16,7 +16,8 @@ func TestClientRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := Interaction{
-		Request:    Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages", Header: http.Header{"X-Cassette-Process": {"99"}}, Body: []byte("{}")},
+		Request: Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
+			Header: http.Header{"X-Cassette-Process": {"99"}}, Body: []byte("{}")},
 		Response:   Response{Status: 200, Header: http.Header{}, Body: []byte("{}")},
 		Provenance: ProvenanceSynthetic, Ingress: IngressBaseURL, Process: 2,
 	}
@@ -34,7 +35,8 @@ func TestClientRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := c.Strict(0); err != nil || got.Provenance != ProvenanceSynthetic || got.Ingress != IngressBaseURL || got.Process != 2 {
+	if got, err := c.Strict(0); err != nil || got.Provenance != ProvenanceSynthetic || got.Ingress != IngressBaseURL ||
+		got.Process != 2 {
 		t.Errorf("%v: provenance %q, ingress %q, process %d", err, got.Provenance, got.Ingress, got.Process)
 	}
 	if got, err := c.Strict(1); err != nil || got.Process != 0 || got.Provenance+got.Ingress != "" {

@@ -30,7 +30,8 @@ func TestLargeFileStaysOnDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if onDisk.data.large == nil || onDisk.Len() != 600 || onDisk.Digest() != inMemory.Digest() || onDisk.StrictHead() != nil {
+	if onDisk.data.large == nil || onDisk.Len() != 600 || onDisk.Digest() != inMemory.Digest() ||
+		onDisk.StrictHead() != nil {
 		t.Fatalf("%d interactions, digest %s, want %s from the disk", onDisk.Len(), onDisk.Digest(), inMemory.Digest())
 	}
 	for i := range inMemory.Len() {
@@ -38,7 +39,8 @@ func TestLargeFileStaysOnDisk(t *testing.T) {
 		if got, err := onDisk.Strict(i); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("interaction %d: %v, differs from the one in memory", i, err)
 		}
-		if got, err := onDisk.Asked(i, nil); err != nil || got.URL != want.Request.URL || string(got.Body) != string(want.Request.Body) {
+		if got, err := onDisk.Asked(i, nil); err != nil || got.URL != want.Request.URL ||
+			string(got.Body) != string(want.Request.Body) {
 			t.Fatalf("request %d: %v, differs from the one in memory", i, err)
 		}
 	}
@@ -74,7 +76,8 @@ func TestLargeFileIsDamagedLater(t *testing.T) {
 	if err := f.Truncate(int64(c.spans[500].start)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.At(550); (err == nil) != (runtime.GOOS == "windows") || err != nil && !(errors.Is(err, ErrDamaged) && strings.Contains(err.Error(), "was made shorter while it was read")) {
+	if _, err := c.At(550); (err == nil) != (runtime.GOOS == "windows") || err != nil &&
+		!(errors.Is(err, ErrDamaged) && strings.Contains(err.Error(), "was made shorter while it was read")) {
 		t.Errorf("an interaction that is gone: %v", err)
 	}
 	if _, err := Open(path); !errors.Is(err, ErrTorn) {
@@ -97,7 +100,8 @@ func TestLargeFileForSeveralReaders(t *testing.T) {
 				at := (i + reader*150) % c.Len()
 				asked, err := c.Asked(at, nil)
 				in, errAt := c.At(at)
-				if err != nil || errAt != nil || asked.URL != in.Request.URL || !bytes.Equal(asked.Body, in.Request.Body) {
+				if err != nil || errAt != nil || asked.URL != in.Request.URL ||
+					!bytes.Equal(asked.Body, in.Request.Body) {
 					t.Errorf("interaction %d: %v, %v, read as %.60q", at, err, errAt, asked.Body)
 				}
 			}

@@ -36,7 +36,8 @@ func exchange(t *testing.T, stem string) (in Interaction) {
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	in.Request = Request{Method: request.Method, URL: request.URL, Header: toHeader(request.Headers), Body: []byte(request.Body)}
+	in.Request = Request{Method: request.Method, URL: request.URL, Header: toHeader(request.Headers),
+		Body: []byte(request.Body)}
 	in.Response = Response{Status: response.Status, Header: toHeader(response.Headers), Body: body}
 	in.End = EndEOF
 	for _, n := range response.Chunks {

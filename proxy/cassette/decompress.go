@@ -34,7 +34,8 @@ var decompressors = map[string]func([]byte) (io.ReadCloser, error){
 		return io.NopCloser(brotli.NewReader(bytes.NewReader(b))), nil
 	},
 	"zstd": func(b []byte) (io.ReadCloser, error) {
-		d, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow))
+		d, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxWindow(zstdWindow))
 		if err != nil {
 			return nil, err
 		}

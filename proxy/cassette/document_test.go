@@ -41,7 +41,8 @@ func TestDocumentExample(t *testing.T) {
 		t.Errorf("the text does not tell the example's digest, %s, twice", c.Digest())
 	}
 	in, _ := c.At(0)
-	if len(in.Timeline) != 2 || in.Timeline[0].Length != 22 || in.Timeline[1].At.Microseconds() != 25200 || in.Response.Trailer.Get("X-Sum") != "a b" {
+	if len(in.Timeline) != 2 || in.Timeline[0].Length != 22 || in.Timeline[1].At.Microseconds() != 25200 ||
+		in.Response.Trailer.Get("X-Sum") != "a b" {
 		t.Errorf("the example says another thing than the text: %+v", in)
 	}
 }
@@ -126,16 +127,20 @@ func TestIndependentReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.Lost != c.Loss().Lost || got.Recovered != c.Loss().Recovered {
-			t.Errorf("%s: %d lost, recovered %t; want %d, %t", files[i], got.Lost, got.Recovered, c.Loss().Lost, c.Loss().Recovered)
+			t.Errorf("%s: %d lost, recovered %t; want %d, %t", files[i], got.Lost, got.Recovered, c.Loss().Lost,
+				c.Loss().Recovered)
 		}
 		if got.Digest != c.Digest() || len(got.Interactions) != c.Len() {
-			t.Errorf("%s: %d interactions, %s; want %d, %s", files[i], len(got.Interactions), got.Digest, c.Len(), c.Digest())
+			t.Errorf("%s: %d interactions, %s; want %d, %s", files[i], len(got.Interactions), got.Digest, c.Len(),
+				c.Digest())
 			continue
 		}
 		for n, in := range readAll(t, c) {
 			read := got.Interactions[n]
-			if latin1(in.Request.Body) != read.Request.Body || latin1(in.Response.Body) != read.Response.Body || in.Duration.Nanoseconds() != read.Duration ||
-				string(in.End) != read.End || len(in.Timeline) != len(read.Timeline) || len(in.Request.Header) != len(read.Request.Headers) {
+			if latin1(in.Request.Body) != read.Request.Body || latin1(in.Response.Body) != read.Response.Body ||
+				in.Duration.Nanoseconds() != read.Duration ||
+				string(in.End) != read.End || len(in.Timeline) != len(read.Timeline) ||
+				len(in.Request.Header) != len(read.Request.Headers) {
 				t.Errorf("%s: interaction %d is read as %+v", files[i], n, read)
 			}
 			for k, c := range in.Timeline {

@@ -290,7 +290,8 @@ func piecesWithReply(in Interaction, reply iter.Seq[[]byte], size int, changed *
 			}
 			return yield([]byte(s.closing))
 		}
-		_ = yield([]byte(bodyStart)) && body("request body", oneWindow(in.Request.Body)) && piece(appendMiddle((*buffer)[:0], in)) &&
+		_ = yield([]byte(bodyStart)) && body("request body", oneWindow(in.Request.Body)) &&
+			piece(appendMiddle((*buffer)[:0], in)) &&
 			body("response body", reply) && piece(appendEnd((*buffer)[:0], in))
 	}
 }
@@ -394,7 +395,8 @@ func changedPart(in Interaction, size int) (string, error) {
 	if back.Timeline, err = decodeTimeline(encodeTimeline(in.Timeline)); err != nil {
 		return "", err
 	}
-	if back.Request.Body, back.Response.Body = in.Request.Body, in.Response.Body; 0 <= in.Drained && in.Drained <= size {
+	if back.Request.Body, back.Response.Body = in.Request.Body, in.Response.Body; 0 <= in.Drained &&
+		in.Drained <= size {
 		back.Drained = in.Drained
 	}
 	return firstDifference(in, back), nil

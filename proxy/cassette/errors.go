@@ -125,7 +125,8 @@ func (l Loss) String() string {
 func Unfinished(path string) error {
 	if _, err := os.Lstat(partialPath(path)); err == nil {
 		return cmp.Or(unlessBusy(path), newError(partialPath(path), ErrTorn,
-			"an unfinished recording is beside the cassette; run: recorder recover %s, or delete it", terminal.ShellWord(path)))
+			"an unfinished recording is beside the cassette; run: recorder recover %s, or delete it",
+			terminal.ShellWord(path)))
 	}
 	return nil
 }

@@ -16,9 +16,10 @@ func writeExample(path string) error {
 		return err
 	}
 	if err := w.Append(cassette.Interaction{
-		Request:  cassette.Request{Method: "GET", URL: "https://api.openai.com/v1/models", Header: http.Header{}},
-		Response: cassette.Response{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`{"data":[]}`)},
-		End:      cassette.EndEOF,
+		Request: cassette.Request{Method: "GET", URL: "https://api.openai.com/v1/models", Header: http.Header{}},
+		Response: cassette.Response{Status: 200, Header: http.Header{"Content-Type": {"application/json"}},
+			Body: []byte(`{"data":[]}`)},
+		End: cassette.EndEOF,
 	}); err != nil {
 		return err
 	}

@@ -53,7 +53,8 @@ func (c *Cassette) checkUnchanged(path string) error {
 		return readError(path, err)
 	}
 	defer func() { _ = now.Close() }()
-	if info, err := now.Stat(); err != nil || info.Size() != int64(c.data.size) || !haveSameBeginning(now, c.data.reader(), info.Size()) {
+	if info, err := now.Stat(); err != nil || info.Size() != int64(c.data.size) ||
+		!haveSameBeginning(now, c.data.reader(), info.Size()) {
 		return newError(path, ErrBusy, "was recorded by another process just now; run this again")
 	}
 	return nil
@@ -69,13 +70,16 @@ func (m Meta) checkMixable(path string, more Meta) error {
 			m.Version, more.Version, terminal.ShellWord(path))
 	case more.Provenance != m.Provenance:
 		return newError(path, ErrMixed,
-			"is %s and what is recorded now is %s, the two are not mixed; record to another file", m.Provenance, more.Provenance)
+			"is %s and what is recorded now is %s, the two are not mixed; record to another file", m.Provenance,
+			more.Provenance)
 	case more.Nominal() != m.Nominal():
 		return newError(path, ErrMixed,
-			"has %s times and what is recorded now has %s ones, the two are not mixed; record to another file", m.timeKind(), more.timeKind())
+			"has %s times and what is recorded now has %s ones, the two are not mixed; record to another file",
+			m.timeKind(), more.timeKind())
 	case len(more.Declared) > 0 && !slices.Equal(more.Declared, m.Declared):
 		return newError(path, ErrMixed,
-			"does not declare that its replies may be %s, and its head cannot change; record to another file", more.Declared[0])
+			"does not declare that its replies may be %s, and its head cannot change; record to another file",
+			more.Declared[0])
 	case !slices.Equal(more.Redaction, m.Redaction):
 		return newError(path, ErrMixed,
 			"was redacted by other rules than this build's; record all of it again with: recorder refresh --cassette %s", terminal.ShellWord(path))

@@ -123,8 +123,10 @@ func TestExtendedCassetteIsReplaced(t *testing.T) {
 func TestExtendRefuses(t *testing.T) {
 	path := write(t, samples()[0])
 	live, other, nominal := testMeta, testMeta, testMeta
-	live.Provenance, other.Redaction, nominal.Declared = ProvenanceLive, []string{"other-rule"}, []string{DeclaredNominal}
-	for says, meta := range map[string]Meta{"now is live": live, "other rules": other, "now has nominal ones": nominal} {
+	live.Provenance, other.Redaction, nominal.Declared = ProvenanceLive, []string{"other-rule"},
+		[]string{DeclaredNominal}
+	for says, meta := range map[string]Meta{"now is live": live, "other rules": other,
+		"now has nominal ones": nominal} {
 		if _, err := Extend(path, meta); !errors.Is(err, ErrMixed) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v; want that it %q", err, says)
 		}

@@ -304,7 +304,8 @@ func WriteGoVCR(w io.Writer, meta Meta, list iter.Seq2[Interaction, error]) erro
 // Bare returns in without what go-vcr v2 has no place for.
 func Bare(in Interaction) Interaction {
 	return Interaction{
-		Request:  Request{Method: in.Request.Method, URL: in.Request.URL, Header: in.Request.Header, Body: in.Request.Body},
+		Request: Request{Method: in.Request.Method, URL: in.Request.URL, Header: in.Request.Header,
+			Body: in.Request.Body},
 		Response: Response{Status: in.Response.Status, Header: in.Response.Header, Body: in.Response.Body},
 		Duration: in.Duration,
 	}

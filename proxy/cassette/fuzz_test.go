@@ -62,7 +62,8 @@ func checkItem(t rapid.TB, in Interaction) {
 	wantSame(t, readAll(t, c), []Interaction{in})
 	for _, room := range [][]byte{nil, make([]byte, 64)} {
 		asked, err := c.Asked(0, room)
-		if err != nil || asked.Header != nil || asked.Method != in.Request.Method || asked.URL != in.Request.URL || !bytes.Equal(asked.Body, in.Request.Body) {
+		if err != nil || asked.Header != nil || asked.Method != in.Request.Method || asked.URL != in.Request.URL ||
+			!bytes.Equal(asked.Body, in.Request.Body) {
 			t.Fatalf("asked = %+v, %v", asked, err)
 		}
 	}
@@ -80,7 +81,8 @@ func checkItem(t rapid.TB, in Interaction) {
 	got := stock.Interactions[0]
 	if got.Request.Body != string(in.Request.Body) || got.Response.Body != string(in.Response.Body) ||
 		got.URL != in.Request.URL || got.Method != in.Request.Method || got.Duration != in.Duration ||
-		!sameHeader(got.Response.Headers, in.Response.Header, nil) || !sameHeader(got.Request.Headers, in.Request.Header, Reserved) {
+		!sameHeader(got.Response.Headers, in.Response.Header, nil) ||
+		!sameHeader(got.Request.Headers, in.Request.Header, Reserved) {
 		t.Fatalf("stock reads %+v\nwant %+v", got, in)
 	}
 }
@@ -110,16 +112,20 @@ func indented(item []byte) bool {
 
 // nasty are fragments that break YAML writers, readers or our own index.
 var nasty = []string{
-	"\n", "\r\n", "\r", "\t", " ", "  ", "\n\n", "\u0085", "\u2028", "\u2029", "\ufeff", "\ufffd", "\ufffe", "\x00", "\x7f", "\x80", "\xff",
-	"\xed\xa0\x80", "\"", "'", "\\", "\\n", "#", " #", ": ", "- ", "? ", "|", ">", "---", "\n---\n", "\n...\n", "%YAML", "&a", "*a", "!!binary", "<<",
-	"~", "null", "true", "1e3", "0x1", "=", "{}", "[]", "\n    - request:\n", "\n      # sealed 0 1 ", "\n# closed 1 ", "\ninteractions:\n",
+	"\n", "\r\n", "\r", "\t", " ", "  ", "\n\n", "\u0085", "\u2028", "\u2029", "\ufeff", "\ufffd", "\ufffe", "\x00",
+	"\x7f", "\x80", "\xff",
+	"\xed\xa0\x80", "\"", "'", "\\", "\\n", "#", " #", ": ", "- ", "? ", "|", ">", "---", "\n---\n", "\n...\n", "%YAML",
+	"&a", "*a", "!!binary", "<<",
+	"~", "null", "true", "1e3", "0x1", "=", "{}", "[]", "\n    - request:\n", "\n      # sealed 0 1 ", "\n# closed 1 ",
+	"\ninteractions:\n",
 	"data: {\"x\":1}\n\n", "event: ping\n", "\U0001f600", "é", "日本", "a", "abc def",
 }
 
 func text() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		parts := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(nasty), rapid.SampledFrom(nasty), rapid.String(),
-			rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 8), func(b []byte) string { return string(b) })), 0, 8).Draw(t, "parts")
+			rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 8), func(b []byte) string { return string(b) })), 0,
+			8).Draw(t, "parts")
 		return strings.Join(parts, "")
 	})
 }
@@ -139,11 +145,13 @@ func interaction() *rapid.Generator[Interaction] {
 		return Interaction{
 			Request: Request{
 				Method: text().Draw(t, "method"), URL: text().Draw(t, "url"), Proto: text().Draw(t, "proto"),
-				Header: header().Draw(t, "header"), Body: []byte(text().Draw(t, "request")), Encoding: text().Draw(t, "encoding"),
+				Header: header().Draw(t, "header"), Body: []byte(text().Draw(t, "request")),
+				Encoding: text().Draw(t, "encoding"),
 			},
 			Response: Response{
-				Status: rapid.IntRange(-1, 1000).Draw(t, "status"), Proto: "HTTP/2.0", Header: header().Draw(t, "rheader"),
-				Body: []byte(body), Trailer: header().Draw(t, "trailer"), Encoding: text().Draw(t, "rencoding"),
+				Status: rapid.IntRange(-1, 1000).Draw(t, "status"), Proto: "HTTP/2.0",
+				Header: header().Draw(t, "rheader"),
+				Body:   []byte(body), Trailer: header().Draw(t, "trailer"), Encoding: text().Draw(t, "rencoding"),
 			},
 			Timeline: timeline(len(body)).Draw(t, "timeline"), Incomplete: text().Draw(t, "incomplete"),
 			Drained:  rapid.IntRange(0, len(body)).Draw(t, "drained"),
@@ -179,9 +187,11 @@ func FuzzRoundTrip(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, request, response []byte, key, value, url string, n int64) {
 		in := Interaction{
-			Request:  Request{Method: "POST", URL: url, Header: http.Header{key: {value, url}}, Body: request, Encoding: key},
-			Response: Response{Status: 200, Header: http.Header{value: {key}, "A": {}}, Body: response, Trailer: http.Header{key: {url, value}}, Encoding: url},
-			End:      End(value), Duration: time.Duration(n), Incomplete: url, Drained: len(response) / 2,
+			Request: Request{Method: "POST", URL: url, Header: http.Header{key: {value, url}}, Body: request,
+				Encoding: key},
+			Response: Response{Status: 200, Header: http.Header{value: {key}, "A": {}}, Body: response,
+				Trailer: http.Header{key: {url, value}}, Encoding: url},
+			End: End(value), Duration: time.Duration(n), Incomplete: url, Drained: len(response) / 2,
 		}
 		if len(response) > 0 {
 			in.Timeline = []Chunk{{At: time.Duration(uint64(n) >> 20), Length: len(response)}}
@@ -210,7 +220,8 @@ func FuzzParse(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if in.Request.Header == nil || in.Response.Header == nil || in.Request.Body == nil || in.Response.Body == nil {
+			if in.Request.Header == nil || in.Response.Header == nil || in.Request.Body == nil ||
+				in.Response.Body == nil {
 				t.Fatalf("nil parts: %+v", in)
 			}
 			if fast, ok := decodeItem(itemOf(c, i)); ok {

@@ -95,8 +95,10 @@ func TestDeclared(t *testing.T) {
 // A count of late bytes that cannot be is not believed.
 func TestDrainedIsChecked(t *testing.T) {
 	for _, value := range []string{"-1", "x", "99999"} {
-		text := strings.Replace(stockFile, "      Content-Type:\n      - application/json", "      X-Cassette-Drained:\n      - \""+value+"\"", 1)
-		if _, err := Parse("x.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "X-Cassette-Drained is unreadable") {
+		text := strings.Replace(stockFile, "      Content-Type:\n      - application/json",
+			"      X-Cassette-Drained:\n      - \""+value+"\"", 1)
+		if _, err := Parse("x.yaml", []byte(text)); err == nil ||
+			!strings.Contains(err.Error(), "X-Cassette-Drained is unreadable") {
 			t.Errorf("%s: %v", value, err)
 		}
 	}

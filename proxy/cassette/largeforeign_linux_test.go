@@ -20,7 +20,8 @@ func plainFile(t *testing.T, items, size int) []byte {
 		for i := range items {
 			body := strings.Repeat(fmt.Sprintf("data: {\"n\":%d}\n- request:\n    - request:\n\n", i), size/40+1)
 			in := Interaction{
-				Request:  Request{Method: http.MethodPost, URL: "https://api.anthropic.com/v1/messages", Header: http.Header{"X-A": {"b"}}, Body: []byte("{\"a\":1}\n- request:\n")},
+				Request: Request{Method: http.MethodPost, URL: "https://api.anthropic.com/v1/messages",
+					Header: http.Header{"X-A": {"b"}}, Body: []byte("{\"a\":1}\n- request:\n")},
 				Response: Response{Status: 200, Header: http.Header{}, Body: []byte(body)},
 			}
 			if !yield(in, nil) {
@@ -48,7 +49,8 @@ func TestSplitForeignReadsTheSame(t *testing.T) {
 		for i := range whole {
 			in, err := c.At(i)
 			asked, rerr := c.Request(i)
-			if err != nil || rerr != nil || !reflect.DeepEqual(in, whole[i]) || !reflect.DeepEqual(asked, whole[i].Request) {
+			if err != nil || rerr != nil || !reflect.DeepEqual(in, whole[i]) ||
+				!reflect.DeepEqual(asked, whole[i].Request) {
 				t.Errorf("%s: interaction %d: %v, %v\n%+v\n%+v", name, i, err, rerr, in, whole[i])
 			}
 		}

@@ -25,7 +25,8 @@ func TestLinksAreNotReplaced(t *testing.T) {
 	_, extended := Extend(link, testMeta)
 	_, nowhere := Create(dangling, testMeta, CreateOptions{Force: true})
 	for what, err := range map[string]error{
-		"Create": created, "Extend": extended, "Rename": Rename(write(t, samples()[1]), link), "Replaceable": Replaceable(link), "dangling": nowhere,
+		"Create": created, "Extend": extended, "Rename": Rename(write(t, samples()[1]), link),
+		"Replaceable": Replaceable(link), "dangling": nowhere,
 	} {
 		want := "is a link to " + path + "; name that file"
 		if what == "dangling" {

@@ -56,7 +56,8 @@ func TestLostIsInTheClosingLine(t *testing.T) {
 		if line := lastLine(t, path); len(line) != len(want)+65 || !strings.HasPrefix(line, want) {
 			t.Errorf("lost %d: %s", lost, line)
 		}
-		if c.Loss().Lost != lost || c.Loss().Recovered || (c.Loss().String() == "") != (lost == 0) || !strings.Contains(c.Digest(), strings.TrimSpace(lastLine(t, path)[len(want):])) {
+		if c.Loss().Lost != lost || c.Loss().Recovered || (c.Loss().String() == "") != (lost == 0) ||
+			!strings.Contains(c.Digest(), strings.TrimSpace(lastLine(t, path)[len(want):])) {
 			t.Errorf("lost %d: read as %d, %q", lost, c.Loss().Lost, c.Loss().String())
 		}
 	}
@@ -65,8 +66,10 @@ func TestLostIsInTheClosingLine(t *testing.T) {
 // Nobody takes the mark out, or another number in, without being noticed.
 func TestLostIsSealed(t *testing.T) {
 	good := readText(t, lacking(t, 3))
-	for _, now := range []string{"", " lost 2", " lost 0", " lost 03", " lost -3", " lost", " lost 3 lost 3", " lost 3 recovered", " recovered", " recovered lost 3", " found 3", " lost 3 "} {
-		if _, err := Parse("x.yaml", []byte(strings.Replace(good, " lost 3", now, 1))); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrTorn) {
+	for _, now := range []string{"", " lost 2", " lost 0", " lost 03", " lost -3", " lost", " lost 3 lost 3",
+		" lost 3 recovered", " recovered", " recovered lost 3", " found 3", " lost 3 "} {
+		if _, err := Parse("x.yaml", []byte(strings.Replace(good, " lost 3", now, 1))); !errors.Is(err, ErrDamaged) &&
+			!errors.Is(err, ErrTorn) {
 			t.Errorf("%q: %v", now, err)
 		}
 	}
@@ -129,10 +132,12 @@ func recovered(t *testing.T) string {
 func TestRecoveredIsMarked(t *testing.T) {
 	path := recovered(t)
 	c := opened(t, path)
-	if want := fmt.Sprintf("# closed %d lost %d recovered ", 3, 2); !strings.HasPrefix(lastLine(t, path), want) || c.Loss().Lost != 2 || !c.Loss().Recovered {
+	if want := fmt.Sprintf("# closed %d lost %d recovered ", 3, 2); !strings.HasPrefix(lastLine(t, path), want) ||
+		c.Loss().Lost != 2 || !c.Loss().Recovered {
 		t.Errorf("%s", lastLine(t, path))
 	}
-	if got := c.Loss().String(); !strings.Contains(got, "2 interactions were lost") || !strings.Contains(got, "interrupted") {
+	if got := c.Loss().String(); !strings.Contains(got, "2 interactions were lost") ||
+		!strings.Contains(got, "interrupted") {
 		t.Errorf("%q", got)
 	}
 	before := readText(t, path)

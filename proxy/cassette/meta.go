@@ -104,14 +104,16 @@ func parseHead(name string, data []byte) (Meta, int, error) {
 		}
 	}
 	if err := yaml.Unmarshal(data[:n], &head); err != nil {
-		return Meta{}, 0, newError(name, ErrDamaged, "the head is damaged (%s); restore the file from a copy", ParseErrorText(err))
+		return Meta{}, 0, newError(name, ErrDamaged, "the head is damaged (%s); restore the file from a copy",
+			ParseErrorText(err))
 	}
 	version, err := strconv.Atoi(head.Meta.Format)
 	if err != nil || version < 1 {
 		return Meta{}, 0, newError(name, ErrFormat, "names no format in its meta; restore the file from a copy")
 	}
 	if version > FormatVersion {
-		return Meta{}, 0, newError(name, ErrVersion, "format %d: this build reads up to %d; use a newer build", version, FormatVersion)
+		return Meta{}, 0, newError(name, ErrVersion, "format %d: this build reads up to %d; use a newer build", version,
+			FormatVersion)
 	}
 	return Meta{
 		Version: version, Provenance: head.Meta.Provenance, Tool: head.Meta.Tool,

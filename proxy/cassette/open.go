@@ -38,7 +38,8 @@ func Open(path string) (*Cassette, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, perr := os.Lstat(partialPath(path)); perr == nil {
-			return nil, cmp.Or(unlessBusy(path), newError(path, ErrTorn, "was never finished; run: recorder recover %s", terminal.ShellWord(path)))
+			return nil, cmp.Or(unlessBusy(path),
+				newError(path, ErrTorn, "was never finished; run: recorder recover %s", terminal.ShellWord(path)))
 		}
 	}
 	return parseRead(path, data, err)
@@ -243,7 +244,8 @@ func (c *Cassette) mayHaveWebSocket(i int) (may bool) {
 		return true
 	}
 	s := c.spans[i]
-	err := c.data.lookAt(s.start, s.seal, s.seal-s.start, func(item []byte) { may = bytes.Contains(item, []byte(hdrWebSocket)) })
+	err := c.data.lookAt(s.start, s.seal, s.seal-s.start,
+		func(item []byte) { may = bytes.Contains(item, []byte(hdrWebSocket)) })
 	return may || err != nil
 }
 
@@ -314,7 +316,8 @@ func Verify(path string) error {
 // Verify is the function Verify for an open cassette.
 func (c *Cassette) Verify() error {
 	if !c.Sealed() {
-		return newError(c.name, ErrUnsealed, "has no seals to verify, another tool wrote it; record it again with recorder to have them")
+		return newError(c.name, ErrUnsealed,
+			"has no seals to verify, another tool wrote it; record it again with recorder to have them")
 	}
 	for _, err := range c.All() {
 		if err != nil {
@@ -496,7 +499,8 @@ func (c *Cassette) StrictHead() error {
 		return newError(c.name, ErrFormat, "created %q is not a time in RFC 3339; record it again", c.meta.Created)
 	}
 	if !bytes.Equal(encodeHead(c.meta), c.head) {
-		return newError(c.name, ErrFormat, "its head holds what format %d does not have; record it again", c.meta.Version)
+		return newError(c.name, ErrFormat, "its head holds what format %d does not have; record it again",
+			c.meta.Version)
 	}
 	return nil
 }
@@ -509,7 +513,8 @@ func (c *Cassette) Strict(i int) (Interaction, error) {
 		return in, err
 	}
 	if !c.isWrittenAt(c.spans[i], in) {
-		return in, newError(c.name, ErrFormat, "interaction %d holds what format %d does not have; record it again", i, c.meta.Version)
+		return in, newError(c.name, ErrFormat, "interaction %d holds what format %d does not have; record it again", i,
+			c.meta.Version)
 	}
 	return in, nil
 }

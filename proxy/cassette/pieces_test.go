@@ -25,14 +25,16 @@ func TestPiecesAreTheItem(t *testing.T) {
 			t.Errorf("in pieces of %d:\n%q\nas a whole:\n%q", size, got, want)
 		}
 		if changed != "" {
-			t.Errorf("the %s does not read back in pieces of %d: %q %q", changed, size, in.Request.Body, in.Response.Body)
+			t.Errorf("the %s does not read back in pieces of %d: %q %q", changed, size, in.Request.Body,
+				in.Response.Body)
 		}
 	})
 }
 
 // A part that was written wrongly is noticed before it is in the file.
 func TestPartsAreReadBack(t *testing.T) {
-	for _, body := range []string{"line one\nline two\n\nline four", "carriage\r\nreturn \"quoted\" \u2028", "\xff\x00binary\xfe"} {
+	for _, body := range []string{"line one\nline two\n\nline four", "carriage\r\nreturn \"quoted\" \u2028",
+		"\xff\x00binary\xfe"} {
 		s := newScalar(oneWindow([]byte(body)))
 		for p := range s.parts([]byte(body), 9) {
 			text := s.encode(nil, p)

@@ -17,7 +17,8 @@ func TestPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	place := map[string]string{"folder": "/a b/ü&c=d%", "user": "bob"}
-	request := Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages", Header: http.Header{"X-Cassette-Place": {"user=eve"}}}
+	request := Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
+		Header: http.Header{"X-Cassette-Place": {"user=eve"}}}
 	if err := w.Append(Interaction{Request: request, Place: place}); err != nil {
 		t.Fatal(err)
 	}

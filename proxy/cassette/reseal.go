@@ -40,7 +40,8 @@ func Reseal(path string, check func(i int, in Interaction) error) (Edited, error
 		return Edited{}, readError(path, err)
 	}
 	if !isOurs(data) {
-		return Edited{}, newError(path, ErrFormat, "was not written by this recorder; convert it with: recorder import %s --cassette NEW", path)
+		return Edited{}, newError(path, ErrFormat,
+			"was not written by this recorder; convert it with: recorder import %s --cassette NEW", path)
 	}
 	meta, length, err := parseHead(path, data)
 	if err != nil {
@@ -127,7 +128,8 @@ func editedItems(name string, head, rest []byte) (items []editedItem, end closin
 			add()
 			end, _, ok := readClose(line)
 			if !ok {
-				return nil, end, newError(name, ErrTorn, "line %d: its closing line cannot be read; restore that line from a copy", lineNumber)
+				return nil, end, newError(name, ErrTorn,
+					"line %d: its closing line cannot be read; restore that line from a copy", lineNumber)
 			}
 			return items, end, nil
 		case string(line) == itemStart:
@@ -147,7 +149,8 @@ func removedItems(items []editedItem, count int) (removed []string) {
 	}
 	for n := range count {
 		if !isThere[n] {
-			removed = append(removed, fmt.Sprintf("interaction %d of the old file has no seal any more: it was removed or joined with another", n))
+			removed = append(removed,
+				fmt.Sprintf("interaction %d of the old file has no seal any more: it was removed or joined with another", n))
 		}
 	}
 	return removed

@@ -20,7 +20,8 @@ func recordedThree(t *testing.T) string {
 	}
 	for _, text := range []string{"heron", "egret", "stork"} {
 		in := Interaction{
-			Request:  Request{Method: "POST", URL: "https://h/" + text, Header: map[string][]string{"Content-Length": {"5"}}, Body: []byte(text)},
+			Request: Request{Method: "POST", URL: "https://h/" + text,
+				Header: map[string][]string{"Content-Length": {"5"}}, Body: []byte(text)},
 			Response: Response{Status: 200, Header: map[string][]string{}, Body: []byte(text + " flies")},
 			Timeline: []Chunk{{time.Millisecond, 5}, {2 * time.Millisecond, 6}}, End: EndEOF,
 		}
@@ -49,29 +50,35 @@ func TestReseal(t *testing.T) {
 		edited  []int // interactions that no provider answered
 		replies []string
 	}{
-		"nothing": {func(s string) string { return s }, nil, nil, []string{"heron flies", "egret flies", "stork flies"}},
+		"nothing": {func(s string) string { return s }, nil, nil,
+			[]string{"heron flies", "egret flies", "stork flies"}},
 		"a longer reply": {
 			func(s string) string { return strings.Replace(s, "egret flies", "egret flies far", 1) },
-			[]string{"interaction 1 was changed (452 bytes before, 456 now)"}, []int{1}, []string{"heron flies", "egret flies far", "stork flies"},
+			[]string{"interaction 1 was changed (452 bytes before, 456 now)"}, []int{1},
+			[]string{"heron flies", "egret flies far", "stork flies"},
 		},
 		"a shorter reply": {
 			func(s string) string { return strings.Replace(s, "stork flies", "st", 1) },
-			[]string{"interaction 2 was changed (452 bytes before, 443 now)"}, []int{2}, []string{"heron flies", "egret flies", "st"},
+			[]string{"interaction 2 was changed (452 bytes before, 443 now)"}, []int{2},
+			[]string{"heron flies", "egret flies", "st"},
 		},
 		"the head": {
 			func(s string) string { return strings.Replace(s, `tool: "test"`, `tool: "other"`, 1) },
-			[]string{"the head or interaction 0 was changed"}, []int{0, 1, 2}, []string{"heron flies", "egret flies", "stork flies"},
+			[]string{"the head or interaction 0 was changed"}, []int{0, 1, 2},
+			[]string{"heron flies", "egret flies", "stork flies"},
 		},
 		"one taken out with its seal": {
 			func(s string) string { return strings.Replace(s, item(s, 1), "", 1) },
-			[]string{"interaction 1 of the old file has no seal any more", "interaction 1 was interaction 2; whether"}, []int{1}, []string{"heron flies", "stork flies"},
+			[]string{"interaction 1 of the old file has no seal any more", "interaction 1 was interaction 2; whether"},
+			[]int{1}, []string{"heron flies", "stork flies"},
 		},
 		"one put in": {
 			func(s string) string {
 				added := cut(item(s, 0), sealPrefix, "\n")
 				return strings.Replace(s, itemStart, strings.Replace(added, "heron flies", "a new one", 1)+itemStart, 1)
 			},
-			[]string{"interaction 0 is new"}, []int{0}, []string{"a new one", "heron flies", "egret flies", "stork flies"},
+			[]string{"interaction 0 is new"}, []int{0},
+			[]string{"a new one", "heron flies", "egret flies", "stork flies"},
 		},
 		"another form of YAML": {
 			func(s string) string {
@@ -128,10 +135,14 @@ func TestResealRefuses(t *testing.T) {
 		want string
 		err  error
 	}{
-		"a key":           {func(s string) string { return strings.Replace(s, "egret flies", "a key", 1) }, "a key", check},
-		"no closing line": {func(s string) string { return s[:strings.Index(s, closePrefix)] }, "its closing line is missing", ErrTorn},
-		"broken YAML":     {func(s string) string { return strings.Replace(s, "        method:", "      method", 1) }, "interaction 0 cannot be read", ErrFormat},
-		"another tool's":  {func(s string) string { return strings.Replace(s, "---\n", "", 1) }, "recorder import", ErrFormat},
+		"a key": {func(s string) string { return strings.Replace(s, "egret flies", "a key", 1) },
+			"a key", check},
+		"no closing line": {func(s string) string { return s[:strings.Index(s, closePrefix)] },
+			"its closing line is missing", ErrTorn},
+		"broken YAML": {func(s string) string { return strings.Replace(s, "        method:", "      method", 1) },
+			"interaction 0 cannot be read", ErrFormat},
+		"another tool's": {func(s string) string { return strings.Replace(s, "---\n", "", 1) }, "recorder import",
+			ErrFormat},
 	} {
 		path := recordedThree(t)
 		data, _ := os.ReadFile(path)

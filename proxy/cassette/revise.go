@@ -62,10 +62,11 @@ type revision struct {
 // run revises every interaction.
 func (r *revision) run() error {
 	name := partialPath(r.from.path)
-	s, err := scanItems(name, io.NewSectionReader(r.from.file, 0, r.from.size), math.MaxInt, func(before scanned, item []byte) error {
-		r.failed = r.reviseItem(before, item)
-		return r.failed
-	})
+	s, err := scanItems(name, io.NewSectionReader(r.from.file, 0, r.from.size), math.MaxInt,
+		func(before scanned, item []byte) error {
+			r.failed = r.reviseItem(before, item)
+			return r.failed
+		})
 	switch {
 	case errors.Is(r.failed, errAllStay):
 		return nil

@@ -14,9 +14,11 @@ var errUnwanted = errors.New("unwanted")
 
 // revising records three bodies with a revision and returns the bodies that the
 // cassette has then.
-func revising(t *testing.T, path string, again func(cassette.Interaction) (cassette.Interaction, error), first int) ([]string, error) {
+func revising(t *testing.T, path string, again func(cassette.Interaction) (cassette.Interaction, error),
+	first int) ([]string, error) {
 	t.Helper()
-	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{Force: true})
+	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic},
+		cassette.CreateOptions{Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +71,8 @@ func TestRevise(t *testing.T) {
 		t.Errorf("not asked for: %q, %v", bodies, err)
 	}
 	for first, want := range []string{"two: secret", "two: secret", "two: HIDDEN"} {
-		if bodies, err = revising(t, path, hide, first); err != nil || len(bodies) != 3 || bodies[1] != want || bodies[2] != "three" {
+		if bodies, err = revising(t, path, hide, first); err != nil || len(bodies) != 3 || bodies[1] != want ||
+			bodies[2] != "three" {
 			t.Errorf("the first %d: %q, %v", first, bodies, err)
 		}
 	}
@@ -90,7 +93,8 @@ func TestReviseLeavesOut(t *testing.T) {
 		t.Errorf("%q, %v", bodies, err)
 	}
 	bodies, err = revising(t, path, only("three"), 3)
-	if !errors.Is(err, errUnwanted) || len(bodies) != 1 || bodies[0] != "three" || err.Error() != path+": interaction 0 is left out: unwanted" {
+	if !errors.Is(err, errUnwanted) || len(bodies) != 1 || bodies[0] != "three" ||
+		err.Error() != path+": interaction 0 is left out: unwanted" {
 		t.Errorf("%q, %v", bodies, err)
 	}
 	empty := filepath.Join(t.TempDir(), "y.yaml")

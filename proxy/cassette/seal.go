@@ -161,7 +161,8 @@ func indexItems(name string, data content, head, line []byte) ([]span, closing, 
 
 func tornError(name string) error {
 	return newError(name, ErrTorn,
-		"its closing line is missing, so the end of the recording is lost; run: recorder recover %s", terminal.ShellWord(name))
+		"its closing line is missing, so the end of the recording is lost; run: recorder recover %s",
+		terminal.ShellWord(name))
 }
 
 // mostTail is how much of the end of a file is searched for a closing line that something
@@ -193,7 +194,8 @@ func damagedAt(name string, i int) error {
 
 func damagedError(name, what string) error {
 	return newError(name, ErrDamaged,
-		"%s is damaged; restore the file from a copy or, if you edited it, run: recorder seal %s", what, terminal.ShellWord(name))
+		"%s is damaged; restore the file from a copy or, if you edited it, run: recorder seal %s", what,
+		terminal.ShellWord(name))
 }
 
 // scanned is what a file of this package holds, up to its first fault.
@@ -223,7 +225,8 @@ func scan(name string, r io.Reader, check func(item []byte) error) (s scanned, e
 // scanItems is scan with the length of the longest item that visit looks at. visit gets
 // what was read before the item, which is valid until visit returns; its error ends the
 // reading, as damage does.
-func scanItems(name string, r io.Reader, longest int, visit func(before scanned, item []byte) error) (s scanned, err error) {
+func scanItems(name string, r io.Reader, longest int, visit func(before scanned, item []byte) error) (s scanned,
+	err error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	head, err := readHead(lines)
 	if err != nil {
@@ -315,7 +318,8 @@ func appendLine(dst []byte, lines *bufio.Reader) ([]byte, error) {
 // addItem adds an item with its seal line, and reports whether both are right.
 func (s *scanned) addItem(item *scannedItem, line []byte) bool {
 	next := seal(item.hash.Sum(nil))
-	if !item.isItem || string(line) != sealLine(s.count, item.size, next) || item.visit != nil && item.visit(*s, item.kept) != nil {
+	if !item.isItem || string(line) != sealLine(s.count, item.size, next) ||
+		item.visit != nil && item.visit(*s, item.kept) != nil {
 		return false
 	}
 	s.count, s.last, s.end = s.count+1, next, s.end+int64(item.size+len(line))
@@ -349,7 +353,9 @@ func verifyFile(path string) error {
 // has shortened it.
 func readError(name string, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return newError(name, ErrDamaged, "was made shorter while it was read; restore the file from a copy or record it again")
+		return newError(name, ErrDamaged,
+			"was made shorter while it was read; restore the file from a copy or record it again")
 	}
-	return newError(name, err, "cannot be read (%s); check the path and its permissions", firstLine(fileutil.Reason(err)))
+	return newError(name, err, "cannot be read (%s); check the path and its permissions",
+		firstLine(fileutil.Reason(err)))
 }

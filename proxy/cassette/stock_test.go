@@ -46,14 +46,16 @@ func TestV5StockLoadsWhatItsOwnSaveDestroys(t *testing.T) {
 		text := []byte(plainHead)
 		for i, body := range part {
 			text = appendItem(text, Interaction{
-				Request:  Request{Method: "POST", URL: "https://api.openai.com/v1/responses", Body: []byte(part[len(part)-1-i])},
+				Request: Request{Method: "POST", URL: "https://api.openai.com/v1/responses",
+					Body: []byte(part[len(part)-1-i])},
 				Response: Response{Status: 200, Body: []byte(body)},
 			})
 		}
 		stock := stockParse(t, text)
 		for i, body := range part {
 			if got := stock.Interactions[i]; got.Response.Body != body || got.Request.Body != part[len(part)-1-i] {
-				t.Fatalf("stock reads %q and %q; want %q and %q", got.Request.Body, got.Response.Body, part[len(part)-1-i], body)
+				t.Fatalf("stock reads %q and %q; want %q and %q", got.Request.Body, got.Response.Body,
+					part[len(part)-1-i], body)
 			}
 		}
 		lost += destroyedByStock(part)
@@ -111,7 +113,8 @@ func TestV13GoModNamesYAML(t *testing.T) {
 // only its file format is used: no code that ships imports it.
 func TestV1StockIsAnOracleOnly(t *testing.T) {
 	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() && (strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2 || d.Name() == "peers" || d.Name() == "node_modules") {
+		if err != nil || d.IsDir() && (strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2 || d.Name() == "peers" ||
+			d.Name() == "node_modules") {
 			if err == nil {
 				err = filepath.SkipDir
 			}

@@ -31,19 +31,21 @@ func TestStrictRefusesWhatTheFormatDoesNotHave(t *testing.T) {
 	m.Version = FormatVersion
 	head, item := string(encodeHead(m)), string(appendItem(nil, samples()[0]))
 	for name, edit := range map[string][3]string{
-		"":                         {},
-		"unknown key in meta":      {"head", "version: 1\n", "    colour: \"red\"\nversion: 1\n"},
-		"key before the meta's":    {"head", "version: 1\n", "version: 1\nextra: 1\n"},
-		"another order":            {"head", "    tool: \"recorder test\"\n    created: \"2026-11-21T09:00:00Z\"\n", "    created: \"2026-11-21T09:00:00Z\"\n    tool: \"recorder test\"\n"},
+		"":                      {},
+		"unknown key in meta":   {"head", "version: 1\n", "    colour: \"red\"\nversion: 1\n"},
+		"key before the meta's": {"head", "version: 1\n", "version: 1\nextra: 1\n"},
+		"another order": {"head", "    tool: \"recorder test\"\n    created: \"2026-11-21T09:00:00Z\"\n",
+			"    created: \"2026-11-21T09:00:00Z\"\n    tool: \"recorder test\"\n"},
 		"another style":            {"head", "\"synthetic\"", "synthetic"},
 		"unknown provenance":       {"head", "synthetic", "invented"},
 		"no time":                  {"head", "2026-11-21T09:00:00Z", "yesterday"},
 		"unknown key in a request": {"item", "        form: {}\n", "        form: {}\n        host: \"x\"\n"},
-		"unknown reserved header":  {"item", "            \"X-Cassette-Request-Proto\"", "            \"X-Cassette-Odd\":\n                - \"x\"\n            \"X-Cassette-Request-Proto\""},
-		"a comment":                {"item", "      response:\n", "      # a comment\n      response:\n"},
-		"another status":           {"item", "200 OK", "200 Fine"},
-		"one as long":              {"item", "200 OK", "200 KO"},
-		"a form":                   {"item", "form: {}", "form: {a: [b]}"},
+		"unknown reserved header": {"item", "            \"X-Cassette-Request-Proto\"",
+			"            \"X-Cassette-Odd\":\n                - \"x\"\n            \"X-Cassette-Request-Proto\""},
+		"a comment":      {"item", "      response:\n", "      # a comment\n      response:\n"},
+		"another status": {"item", "200 OK", "200 Fine"},
+		"one as long":    {"item", "200 OK", "200 KO"},
+		"a form":         {"item", "form: {}", "form: {a: [b]}"},
 	} {
 		h, it := head, item
 		switch edit[0] {
@@ -63,7 +65,8 @@ func TestStrictRefusesWhatTheFormatDoesNotHave(t *testing.T) {
 			t.Errorf("%s: the seals are good: %v", name, err)
 		}
 		err = strictly(c)
-		if (err != nil) != (name != "") || err != nil && (!errors.Is(err, ErrFormat) || strings.Contains(err.Error(), "\n")) {
+		if (err != nil) != (name != "") ||
+			err != nil && (!errors.Is(err, ErrFormat) || strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -194,7 +194,8 @@ func TestRecoverRefuses(t *testing.T) {
 		p := put(t, "x.yaml", noted)
 		_, err := Recover(p)
 		got, _ := os.ReadFile(p)
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "remove that text") || string(got) != string(noted) {
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "remove that text") ||
+			string(got) != string(noted) {
 			t.Errorf("%v; the file must stay as it is", err)
 		}
 	})
@@ -221,7 +222,8 @@ func wholeBytes(data []byte) (whole []byte, kept int, err error) {
 	if err != nil || found.closed {
 		return data, found.count, err
 	}
-	return append(bytes.Clone(data[:found.end]), closing{found.count, Loss{Recovered: true}}.lineAfter(found.last)...), found.count, nil
+	return append(bytes.Clone(data[:found.end]), closing{found.count, Loss{Recovered: true}}.lineAfter(found.last)...),
+		found.count, nil
 }
 
 // reading counts bytes and shows how much memory the one who reads has.

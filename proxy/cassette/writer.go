@@ -93,7 +93,8 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 }
 
 func createError(path string, err error) error {
-	return newError(path, err, "cannot be created (%s); name a file in a folder where you may write", firstLine(fileutil.Reason(err)))
+	return newError(path, err, "cannot be created (%s); name a file in a folder where you may write",
+		firstLine(fileutil.Reason(err)))
 }
 
 // appendHead appends what a new file begins with. The sync that it causes may run before
@@ -112,7 +113,8 @@ func unlessBusy(path string) error {
 	}
 	defer func() { _ = f.Close() }()
 	if fileutil.IsLocked(f) {
-		return newError(partialPath(path), ErrBusy, "is being recorded by another process; wait until it ends or name another file")
+		return newError(partialPath(path), ErrBusy,
+			"is being recorded by another process; wait until it ends or name another file")
 	}
 	return nil
 }
@@ -259,7 +261,8 @@ func (w *Writer) finishFile() error {
 // rename gives a finished file its name, durably.
 func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
-		return newError(to, err, "cannot be given its name, the recording is in %s (%s)", from, firstLine(fileutil.Reason(err)))
+		return newError(to, err, "cannot be given its name, the recording is in %s (%s)", from,
+			firstLine(fileutil.Reason(err)))
 	}
 	if err := fileutil.SyncDir(filepath.Dir(to)); err != nil {
 		return newError(to, err, "is saved, but its directory cannot be synced (%s)", firstLine(fileutil.Reason(err)))
@@ -393,7 +396,8 @@ func (w *Writer) appendPieces(pieces iter.Seq[[]byte]) error {
 
 func (w *Writer) brokenError(err error) error {
 	return newError(w.path, err,
-		"cannot be written any more (%s); run: recorder recover %s", firstLine(fileutil.Reason(err)), terminal.ShellWord(w.path))
+		"cannot be written any more (%s); run: recorder recover %s", firstLine(fileutil.Reason(err)),
+		terminal.ShellWord(w.path))
 }
 
 // syncDelay is the longest time for which what was written may be missing on the

@@ -77,7 +77,8 @@ func TestCreateKeepsWhatWasLeft(t *testing.T) {
 	path := filepath.Join(filepath.Dir(put(t, "x.yaml.partial", []byte("left"))), "x.yaml")
 	_, err := Create(path, testMeta, CreateOptions{Force: true})
 	got, _ := os.ReadFile(partialPath(path))
-	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "recorder recover "+path) || string(got) != "left" {
+	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "recorder recover "+path) ||
+		string(got) != "left" {
 		t.Errorf("%v, file %q", err, got)
 	}
 }
@@ -203,7 +204,8 @@ func TestFailedWriteKeepsWhatWasWhole(t *testing.T) {
 	good := w.file
 	w.file = readOnly
 	err = w.Append(samples()[1])
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), path+": cannot be written any more (") {
+	if err == nil || strings.Contains(err.Error(), "\n") ||
+		!strings.HasPrefix(err.Error(), path+": cannot be written any more (") {
 		t.Errorf("Append = %v", err)
 	}
 	if err := w.Append(samples()[1]); !errors.Is(err, fs.ErrClosed) {
@@ -249,7 +251,8 @@ func TestDiscardAndEmptyClose(t *testing.T) {
 
 func TestCreateRefusesBadMeta(t *testing.T) {
 	dir := t.TempDir()
-	for _, m := range []Meta{{Provenance: "guess"}, {Version: 9, Provenance: "live"}, {Provenance: "live", Redaction: []string{"two words"}}} {
+	for _, m := range []Meta{{Provenance: "guess"}, {Version: 9, Provenance: "live"},
+		{Provenance: "live", Redaction: []string{"two words"}}} {
 		if _, err := Create(filepath.Join(dir, "x.yaml"), m, CreateOptions{}); err == nil {
 			t.Errorf("%+v is accepted", m)
 		}
@@ -257,7 +260,8 @@ func TestCreateRefusesBadMeta(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	if _, err := Create("/dev/null/x.yaml", testMeta, CreateOptions{}); err == nil || !strings.HasPrefix(err.Error(), "/dev/null/x.yaml: ") {
+	if _, err := Create("/dev/null/x.yaml", testMeta, CreateOptions{}); err == nil ||
+		!strings.HasPrefix(err.Error(), "/dev/null/x.yaml: ") {
 		t.Errorf("impossible path: %v", err)
 	}
 }

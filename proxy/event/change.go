@@ -119,7 +119,8 @@ func (c *changes) compareFields(item string, a, b []Field) {
 		case m[1] < 0:
 			c.addChange(Change{kindOf(a[m[0]]), item, a[m[0]].Path, a[m[0]].Value, ""})
 		case !c.renaming.sameValue(a[m[0]].Class, a[m[0]].Value, b[m[1]].Value):
-			c.addChange(Change{kindOf(a[m[0]]), item, a[m[0]].Path, a[m[0]].Value, distinctName(a[m[0]].Value, b[m[1]].Value)})
+			c.addChange(Change{kindOf(a[m[0]]), item, a[m[0]].Path, a[m[0]].Value,
+				distinctName(a[m[0]].Value, b[m[1]].Value)})
 		}
 	}
 }
@@ -151,7 +152,8 @@ func itemLabel(i Item) string {
 }
 
 // telling are the fields that tell most of an item: a text, the name of a tool, the words of an error.
-var telling = []string{"text", "content_block.name", "item.name", "functionCall.name", "error.message", "response.error.message", "message"}
+var telling = []string{"text", "content_block.name", "item.name", "functionCall.name", "error.message",
+	"response.error.message", "message"}
 
 // itemText returns what an item says, for one that the other reply lacks.
 func itemText(i Item) string {

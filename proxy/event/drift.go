@@ -120,7 +120,8 @@ func Compare(pairs []Pair) []Finding {
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Rule, b.Rule),
-			cmp.Compare(a.Event, b.Event), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Old+"\x00"+a.New, b.Old+"\x00"+b.New))
+			cmp.Compare(a.Event, b.Event), cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Old+"\x00"+a.New, b.Old+"\x00"+b.New))
 	})
 	return found
 }
@@ -165,16 +166,19 @@ func (f *findings) comparePair(i int, p Pair) {
 		if p.Old.isSuccess() && !p.New.isSuccess() {
 			severity = Breaking
 		}
-		f.addForPair(i, Finding{Severity: severity, Rule: "status", Group: group, Old: strconv.Itoa(p.Old.Status), New: strconv.Itoa(p.New.Status)})
+		f.addForPair(i, Finding{Severity: severity, Rule: "status", Group: group, Old: strconv.Itoa(p.Old.Status),
+			New: strconv.Itoa(p.New.Status)})
 	}
 	if p.Old.isSuccess() != p.New.isSuccess() {
 		return // an error has its own shape
 	}
 	if p.Old.Media != p.New.Media {
-		f.addForPair(i, Finding{Severity: Breaking, Rule: "media-type", Group: group, Old: p.Old.Media, New: p.New.Media})
+		f.addForPair(i, Finding{Severity: Breaking, Rule: "media-type", Group: group, Old: p.Old.Media,
+			New: p.New.Media})
 	}
 	if p.Old.Complete && !p.New.Complete {
-		f.addForPair(i, Finding{Severity: Breaking, Rule: "ending", Group: group, Old: "complete", New: "without the provider's terminal event"})
+		f.addForPair(i, Finding{Severity: Breaking, Rule: "ending", Group: group, Old: "complete",
+			New: "without the provider's terminal event"})
 	}
 	if a, b := p.Old.End, p.New.End; a != b && a != "" && b != "" && p.Old.Complete == p.New.Complete {
 		f.addForPair(i, Finding{Severity: Notable, Rule: "ending", Group: group, Old: string(a), New: string(b)})
@@ -208,7 +212,8 @@ func stopReasons(events []Event) string {
 
 // transitHeaders are written by intermediaries or apply to one message only.
 // Their absence means nothing.
-var transitHeaders = []string{"alt-svc", "cf-", "connection", "content-length", "date", "keep-alive", "nel", "report-to",
+var transitHeaders = []string{"alt-svc", "cf-", "connection", "content-length", "date", "keep-alive", "nel",
+	"report-to",
 	"server", "set-cookie", "strict-transport-security", "transfer-encoding", "vary", "via", "x-cloud-trace", "x-envoy"}
 
 // Family returns what a response header's name has in common with those of its
@@ -266,7 +271,8 @@ func (f *findings) compareGrammars(group string, was, is *grammar) {
 			continue
 		}
 		f.addFinding(Finding{Severity: old.absenceSeverity(was.replies), Rule: "event-gone", Group: group, Event: name,
-			Old: "in " + strconv.Itoa(old.replies) + " of " + strconv.Itoa(was.replies), New: "in " + strconv.Itoa(fresh.replies) + " of " + strconv.Itoa(is.replies)})
+			Old: "in " + strconv.Itoa(old.replies) + " of " + strconv.Itoa(was.replies),
+			New: "in " + strconv.Itoa(fresh.replies) + " of " + strconv.Itoa(is.replies)})
 	}
 	for name := range is.tokens {
 		if was.tokens[name] == nil && name != done {
@@ -304,7 +310,8 @@ func (f *findings) compareFields(group, name string, was, is *token) {
 		if was.fields[path] != nil || is.fields[fresh.parent] != nil && was.fields[fresh.parent] == nil {
 			continue // known, or part of something that is new
 		}
-		x := Finding{Severity: Cosmetic, Rule: "field-new", Group: group, Event: name, Path: path, New: kindNames(fresh.kinds)}
+		x := Finding{Severity: Cosmetic, Rule: "field-new", Group: group, Event: name, Path: path,
+			New: kindNames(fresh.kinds)}
 		if strings.HasSuffix(path, ")") {
 			x.Severity, x.Rule = Notable, "kind-new"
 		} else if strings.HasSuffix(path, "]") {

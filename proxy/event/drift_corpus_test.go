@@ -86,6 +86,7 @@ func TestFalseAlarmsOnRecordedTraffic(t *testing.T) {
 	}
 	t.Logf("%d replies, %d with a breaking finding, %d of them by order", judged, alarms, order)
 	if alarms*20 > judged || order > 0 {
-		t.Errorf("%d of %d replies look broken, %d by order; want 5%% at most, and none by order", alarms, judged, order)
+		t.Errorf("%d of %d replies look broken, %d by order; want 5%% at most, and none by order", alarms,
+			judged, order)
 	}
 }

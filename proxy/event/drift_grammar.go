@@ -144,7 +144,8 @@ func (t *token) isAlwaysPresent(path string) bool {
 // kindNames lists the kinds in words.
 func kindNames(kinds map[jsontext.Kind]bool) string {
 	var list []string
-	for kind, name := range map[jsontext.Kind]string{'n': "null", 't': "boolean", '"': "string", '0': "number", '{': "object", '[': "array"} {
+	for kind, name := range map[jsontext.Kind]string{'n': "null", 't': "boolean", '"': "string", '0': "number",
+		'{': "object", '[': "array"} {
 		if kinds[kind] {
 			list = append(list, name)
 		}
@@ -247,7 +248,8 @@ func (f *findings) compareOrder(group string, was, is *grammar) {
 	}
 	for pair, then := range was.closed {
 		if now, known := is.closed[pair]; then && known && !now {
-			f.addFinding(Finding{Severity: Breaking, Rule: "event-gone", Group: group, Event: pair[1], Old: "closes " + pair[0], New: "does not"})
+			f.addFinding(Finding{Severity: Breaking, Rule: "event-gone", Group: group, Event: pair[1],
+				Old: "closes " + pair[0], New: "does not"})
 		}
 	}
 }

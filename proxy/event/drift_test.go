@@ -56,7 +56,8 @@ func reply(url, ids string, events []string) cassette.Interaction {
 		End:     cassette.EndEOF,
 		Request: cassette.Request{Method: "POST", URL: url, Body: []byte(`{"stream":true}`)},
 		Response: cassette.Response{Status: 200, Body: []byte(strings.ReplaceAll(body, "ID", ids)),
-			Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}, "Anthropic-Ratelimit-Requests-Limit": {"1"}, "Date": {"now"}, "Request-Id": {ids}}},
+			Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"},
+				"Anthropic-Ratelimit-Requests-Limit": {"1"}, "Date": {"now"}, "Request-Id": {ids}}},
 	}
 }
 
@@ -101,9 +102,11 @@ var mutants = []struct {
 	{"nothing, openai", openaiURL, "", edit("", "")},
 	{"nothing, gemini", geminiURL, "", edit("", "")},
 	{"other text", anthropicURL, "", edit("hm", "let me see")},
-	{"more pieces", openaiURL, "", edit(`"delta":"lo","obfuscation":"xy"}`, "\"delta\":\"l\",\"obfuscation\":\"\"}\n"+`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"o","obfuscation":"xy"}`)},
+	{"more pieces", openaiURL, "", edit(`"delta":"lo","obfuscation":"xy"}`, "\"delta\":\"l\",\"obfuscation\":\"\"}\n"+
+		`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"o","obfuscation":"xy"}`)},
 	{"a ping", anthropicURL, "", edit("\n", "\n{\"type\":\"ping\"}\n")},
-	{"no message_start", anthropicURL, "breaking event-gone message_start ", func(_ *cassette.Interaction, e []string) []string { return e[1:] }},
+	{"no message_start", anthropicURL, "breaking event-gone message_start ",
+		func(_ *cassette.Interaction, e []string) []string { return e[1:] }},
 	{"no message_delta", anthropicURL, "breaking event-gone message_delta ", drop(8)},
 	{"block not closed", anthropicURL, "breaking event-gone content_block_stop ", drop(7)},
 	{"item not closed", openaiURL, "breaking event-gone response.output_item.done ", drop(8)},
@@ -112,18 +115,29 @@ var mutants = []struct {
 	{"no terminal, openai", openaiURL, "breaking ending  ", drop(9)},
 	{"no terminal, gemini", geminiURL, "breaking ending  ", edit(`"finishReason":"STOP",`, "")},
 	{"no thought", anthropicURL, "notable event-gone content_block_delta/thinking_delta ", drop(2)},
-	{"new event", anthropicURL, "notable event-new content_block_note ", edit("\n", "\n{\"type\":\"content_block_note\"}\n")},
-	{"new block", anthropicURL, "notable event-new content_block_start/hologram ", edit(`{"type":"thinking",`, `{"type":"hologram",`)},
-	{"new part", geminiURL, "notable event-new part/hologram ", edit(`{"functionCall"`, `{"hologram":{}},{"functionCall"`)},
-	{"new kind in a list", openaiURL, "notable kind-new response.output_item.done/message item.content[](hologram)", edit(`[{"type":"output_text"`, `[{"type":"hologram"},{"type":"output_text"`)},
-	{"new field", anthropicURL, "cosmetic field-new message_start message.mood", edit(`"message":{`, `"message":{"mood":"good",`)},
-	{"new nested field", anthropicURL, "cosmetic field-new message_start message.mood", edit(`"message":{`, `"message":{"mood":{"deep":[{"x":1}]},`)},
-	{"new field, gemini", geminiURL, "cosmetic field-new chunk candidates[].avgLogprobs", edit(`"finishReason"`, `"avgLogprobs":1,"finishReason"`)},
-	{"field gone", anthropicURL, "breaking field-gone content_block_start/tool_use content_block.name", edit(`"name":"f",`, "")},
+	{"new event", anthropicURL, "notable event-new content_block_note ",
+		edit("\n", "\n{\"type\":\"content_block_note\"}\n")},
+	{"new block", anthropicURL, "notable event-new content_block_start/hologram ",
+		edit(`{"type":"thinking",`, `{"type":"hologram",`)},
+	{"new part", geminiURL, "notable event-new part/hologram ",
+		edit(`{"functionCall"`, `{"hologram":{}},{"functionCall"`)},
+	{"new kind in a list", openaiURL, "notable kind-new response.output_item.done/message item.content[](hologram)",
+		edit(`[{"type":"output_text"`, `[{"type":"hologram"},{"type":"output_text"`)},
+	{"new field", anthropicURL, "cosmetic field-new message_start message.mood",
+		edit(`"message":{`, `"message":{"mood":"good",`)},
+	{"new nested field", anthropicURL, "cosmetic field-new message_start message.mood",
+		edit(`"message":{`, `"message":{"mood":{"deep":[{"x":1}]},`)},
+	{"new field, gemini", geminiURL, "cosmetic field-new chunk candidates[].avgLogprobs",
+		edit(`"finishReason"`, `"avgLogprobs":1,"finishReason"`)},
+	{"field gone", anthropicURL, "breaking field-gone content_block_start/tool_use content_block.name",
+		edit(`"name":"f",`, "")},
 	{"count gone", anthropicURL, "notable field-gone message_start message.usage.cache", edit(`,"cache":{"a":1}`, "")},
-	{"padding gone", openaiURL, "cosmetic field-gone response.output_text.delta obfuscation", edit(`,"obfuscation":"xy"`, "")},
-	{"number to string", anthropicURL, "breaking type message_delta usage.output_tokens", edit(`"output_tokens":7`, `"output_tokens":"7"`)},
-	{"object to list", geminiURL, "breaking type part/functionCall functionCall.args", edit(`"args":{"x":1}`, `"args":[1]`)},
+	{"padding gone", openaiURL, "cosmetic field-gone response.output_text.delta obfuscation",
+		edit(`,"obfuscation":"xy"`, "")},
+	{"number to string", anthropicURL, "breaking type message_delta usage.output_tokens",
+		edit(`"output_tokens":7`, `"output_tokens":"7"`)},
+	{"object to list", geminiURL, "breaking type part/functionCall functionCall.args",
+		edit(`"args":{"x":1}`, `"args":[1]`)},
 	{"null to object", openaiURL, "", edit(`"output":[],"usage":null`, `"output":[],"usage":{}`)},
 	{"string to null", anthropicURL, "notable null message_start message.id", edit(`"id":"ID1"`, `"id":null`)},
 	{"other arguments", geminiURL, "", edit(`{"x":1}`, `{"y":{"z":"2"}}`)},
@@ -132,10 +146,12 @@ var mutants = []struct {
 	{"done before delta", openaiURL, "breaking order response.output_text.delta ", swap(5, 6)},
 	{"blocks the other way round", anthropicURL, "", func(_ *cassette.Interaction, e []string) []string {
 		list := slices.Concat(e[:1], e[5:8], e[1:5], e[8:])
-		text := strings.NewReplacer(`"index":0`, `"index":1`, `"index":1`, `"index":0`).Replace(strings.Join(list, "\n"))
+		text := strings.NewReplacer(`"index":0`, `"index":1`, `"index":1`,
+			`"index":0`).Replace(strings.Join(list, "\n"))
 		return strings.Split(text, "\n")
 	}},
-	{"other stop reason", anthropicURL, "notable stop-reason  ", edit(`"stop_reason":"tool_use"`, `"stop_reason":"end_turn"`)},
+	{"other stop reason", anthropicURL, "notable stop-reason  ",
+		edit(`"stop_reason":"tool_use"`, `"stop_reason":"end_turn"`)},
 	{"failed", anthropicURL, "breaking status  ", func(in *cassette.Interaction, _ []string) []string {
 		in.Response.Status, in.Response.Body = 400, []byte(`{"type":"error"}`)
 		return nil
@@ -157,10 +173,11 @@ var mutants = []struct {
 		in.Response.Header.Set("X-Mood", "good")
 		return e
 	}},
-	{"header gone", anthropicURL, "notable header-gone  anthropic-ratelimit-*", func(in *cassette.Interaction, e []string) []string {
-		in.Response.Header.Del("Anthropic-Ratelimit-Requests-Limit")
-		return e
-	}},
+	{"header gone", anthropicURL, "notable header-gone  anthropic-ratelimit-*",
+		func(in *cassette.Interaction, e []string) []string {
+			in.Response.Header.Del("Anthropic-Ratelimit-Requests-Limit")
+			return e
+		}},
 	{"another limit of the family", anthropicURL, "", func(in *cassette.Interaction, e []string) []string {
 		in.Response.Header.Del("Anthropic-Ratelimit-Requests-Limit")
 		in.Response.Header.Set("Anthropic-Ratelimit-Tokens-Limit", "2")
@@ -205,7 +222,8 @@ func TestMutants(t *testing.T) {
 }
 
 func TestFindingsNameThePairs(t *testing.T) {
-	was, is := ReplyOf(reply(anthropicURL, "a", said[anthropicURL])), ReplyOf(reply(anthropicURL, "a", said[anthropicURL]))
+	was, is := ReplyOf(reply(anthropicURL, "a", said[anthropicURL])),
+		ReplyOf(reply(anthropicURL, "a", said[anthropicURL]))
 	is.Status = 202
 	found := Compare([]Pair{{was, is}, {was, was}, {was, is}})
 	if len(found) != 1 || !slices.Equal(found[0].Pairs, []int{0, 2}) {
@@ -238,7 +256,8 @@ func TestSeverity(t *testing.T) {
 	if _, err := ParseSeverity("bad"); err == nil || !strings.Contains(err.Error(), "cosmetic, notable, breaking") {
 		t.Error(err)
 	}
-	for status, want := range map[int]bool{200: false, 400: false, 404: false, 401: true, 429: true, 529: true, 0: true} {
+	for status, want := range map[int]bool{200: false, 400: false, 404: false, 401: true, 429: true,
+		529: true, 0: true} {
 		if Inconclusive(status) != want {
 			t.Errorf("%d: %v", status, !want)
 		}
@@ -253,15 +272,21 @@ func TestChanges(t *testing.T) {
 	}{
 		{"ids and signatures only", "", edit("", "")},
 		{"text", `text content_block_delta/thinking_delta 0: "hm" → "hmm"`, edit(`"hm"`, `"hmm"`)},
-		{"text in other pieces", "", edit(`"thinking":"hm"}}`, "\"thinking\":\"h\"}}\n"+`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"m"}}`)},
-		{"arguments", `text content_block_delta/input_json_delta 1: "{\"a\":1}" → "{\"a\":2}"`, edit(`\"a\":1`, `\"a\":2`)},
-		{"stop", `stop message_delta delta.stop_reason: "\"tool_use\"" → "\"end_turn\""`, edit(`"stop_reason":"tool_use"`, `"stop_reason":"end_turn"`)},
+		{"text in other pieces", "", edit(`"thinking":"hm"}}`, "\"thinking\":\"h\"}}\n"+
+			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"m"}}`)},
+		{"arguments", `text content_block_delta/input_json_delta 1: "{\"a\":1}" → "{\"a\":2}"`,
+			edit(`\"a\":1`, `\"a\":2`)},
+		{"stop", `stop message_delta delta.stop_reason: "\"tool_use\"" → "\"end_turn\""`,
+			edit(`"stop_reason":"tool_use"`, `"stop_reason":"end_turn"`)},
 		{"usage", `usage message_delta usage.output_tokens: "7" → "8"`, edit(`"output_tokens":7`, `"output_tokens":8`)},
-		{"tool", `value content_block_start/tool_use 1 content_block.name: "\"f\"" → "\"g\""`, edit(`"name":"f"`, `"name":"g"`)},
+		{"tool", `value content_block_start/tool_use 1 content_block.name: "\"f\"" → "\"g\""`,
+			edit(`"name":"f"`, `"name":"g"`)},
 		{"a text is gone", `removed content_block_delta/thinking_delta 0: "hm" → ""`, drop(2)},
 		{"an event more", `added content_block_note: "" → ""`, edit("\n", "\n{\"type\":\"content_block_note\"}\n")},
-		{"an id more before the others", `value message_start message.extra_id: "" → "id#1"`, edit(`"message":{`, `"message":{"extra_id":"x",`)},
-		{"one id for two", `value content_block_start/tool_use 1 content_block.id: "id#2" → "id#1"`, edit("ID3", "ID1")},
+		{"an id more before the others", `value message_start message.extra_id: "" → "id#1"`,
+			edit(`"message":{`, `"message":{"extra_id":"x",`)},
+		{"one id for two", `value content_block_start/tool_use 1 content_block.id: "id#2" → "id#1"`,
+			edit("ID3", "ID1")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			fold := func(ids string, events []string) []Item {
@@ -269,8 +294,10 @@ func TestChanges(t *testing.T) {
 			}
 			in := cassette.Interaction{}
 			var got []string
-			for _, c := range Changes(fold("a", said[url]), fold("b", tt.change(&in, slices.Clone(said[url]))), NewRenaming()) {
-				got = append(got, fmt.Sprintf("%s: %q → %q", strings.Join(strings.Fields(fmt.Sprint(c.Kind, " ", c.Item, " ", c.Path)), " "), c.Old, c.New))
+			for _, c := range Changes(fold("a", said[url]), fold("b", tt.change(&in, slices.Clone(said[url]))),
+				NewRenaming()) {
+				got = append(got, fmt.Sprintf("%s: %q → %q",
+					strings.Join(strings.Fields(fmt.Sprint(c.Kind, " ", c.Item, " ", c.Path)), " "), c.Old, c.New))
 			}
 			if text := strings.Join(got, "\n"); text != tt.want {
 				t.Errorf("\n got %s\nwant %s", text, tt.want)
@@ -281,8 +308,10 @@ func TestChanges(t *testing.T) {
 
 func TestFieldsOfRequests(t *testing.T) {
 	read := func(body string) []Field { return Fields([]byte(body), NewNames()) }
-	got := FieldChanges(read(`{"model":"m","messages":[{"id":"x","content":"a"}],"top":1}`), read(`{"model":"m","messages":[{"id":"y","content":"b"},{"content":"c"}]}`), NewRenaming())
-	want := []Change{{Value, "", "messages[0].content", `"a"`, `"b"`}, {Value, "", "top", "1", ""}, {Value, "", "messages[1].content", "", `"c"`}}
+	got := FieldChanges(read(`{"model":"m","messages":[{"id":"x","content":"a"}],"top":1}`),
+		read(`{"model":"m","messages":[{"id":"y","content":"b"},{"content":"c"}]}`), NewRenaming())
+	want := []Change{{Value, "", "messages[0].content", `"a"`, `"b"`}, {Value, "", "top", "1", ""},
+		{Value, "", "messages[1].content", "", `"c"`}}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("\n got %v\nwant %v", got, want)
 	}

@@ -349,7 +349,8 @@ func (w *walker) walkLeaf(path string) bool {
 	v := bytes.Clone(raw)
 	if kind := jsontext.Value(v).Kind(); kind == '{' || kind == '[' {
 		_ = (*jsontext.Value)(&v).Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
-			jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false), jsontext.PreserveRawStrings(true))
+			jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false),
+			jsontext.PreserveRawStrings(true))
 	}
 	w.nodes = append(w.nodes, Node{Path: path, Kind: jsontext.Value(v).Kind(), Raw: v})
 	return true

@@ -30,14 +30,17 @@ func TestRead(t *testing.T) {
 			[]cassette.Chunk{{At: ms, Length: 22}, {At: 2 * ms, Length: 30}, {At: 3 * ms, Length: 8}}},
 		{"openai cut", "openai", sse, "data: {\"type\":\"response.created\"}\n\ndata: {\"type\":\"response.comp",
 			"0-35 response.created @0s; 35-63  @0s cut", nil},
-		{"terminal event cut off", "anthropic", sse, "data: {\"type\":\"message_stop\"}\n", "0-30 message_stop @0s cut", nil},
+		{"terminal event cut off", "anthropic", sse, "data: {\"type\":\"message_stop\"}\n",
+			"0-30 message_stop @0s cut", nil},
 		{"done", "openai", sse, "data: [DONE]\n\n", "0-14 [DONE] @0s", nil},
-		{"gemini array", "gemini", "application/json", "[{\"candidates\":[]},\n{\"candidates\":[{\"finishReason\":\"STOP\"}]}]",
+		{"gemini array", "gemini", "application/json",
+			"[{\"candidates\":[]},\n{\"candidates\":[{\"finishReason\":\"STOP\"}]}]",
 			"1-18  @1ms; 20-60  @2ms last", []cassette.Chunk{{At: ms, Length: 19}, {At: 2 * ms, Length: 43}}},
 		{"gemini error", "gemini", "application/json", "{\"error\":{\"code\":400}}", "0-22 error @0s last", nil},
 		{"document", "openai", "application/json", "{\"object\":\"response\"}", "0-21 response @0s", nil},
 		{"ndjson", "", "application/x-ndjson", "{\"type\":\"a\"}\n{\"type\":7}\n", "0-13 a @0s; 13-24  @0s", nil},
-		{"short timeline", "", sse, "data: 1\n\ndata: 2\n\n", "0-9  @1ms; 9-18  @1ms", []cassette.Chunk{{At: ms, Length: 3}}},
+		{"short timeline", "", sse, "data: 1\n\ndata: 2\n\n", "0-9  @1ms; 9-18  @1ms",
+			[]cassette.Chunk{{At: ms, Length: 3}}},
 		{"page", "", "text/html", "<p>", "0-3  @0s", nil},
 		{"nothing", "", "", "", "", nil},
 	} {
@@ -212,7 +215,8 @@ func TestFoldOfALongText(t *testing.T) {
 	events := make([]Event, pieces)
 	for i := range events {
 		events[i] = Event{Index: i, Name: "content_block_delta", Whole: true,
-			Data: []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + words + `"}}`)}
+			Data: []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` +
+				words + `"}}`)}
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -228,10 +232,13 @@ func TestFoldOfALongText(t *testing.T) {
 
 func TestSummarise(t *testing.T) {
 	for _, tt := range []struct{ url, body, want string }{
-		{"https://api.anthropic.com/v1/messages", `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{}]},{}],"tools":[{"type":"custom","name":"f"},{"type":"web_search"}]}`, `{m 2 [f web_search] 9}`},
+		{"https://api.anthropic.com/v1/messages",
+			`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{}]},{}],"tools":[{"type":"custom","name":"f"},{"type":"web_search"}]}`, `{m 2 [f web_search] 9}`},
 		{"https://api.openai.com/v1/responses", `{"model":"m","input":"hi","max_output_tokens":3}`, `{m 1 [] 3}`},
-		{"https://api.openai.com/v1/responses", `{"model":"m","input":[{},{}],"tools":[{"type":"function","name":"g"}]}`, `{m 2 [g] 0}`},
-		{"https://generativelanguage.googleapis.com/v1beta/models/gm:generateContent", `{"contents":[{}],"tools":[{"functionDeclarations":[{"name":"a"},{"name":"b"}]}],"generationConfig":{"maxOutputTokens":5}}`, `{gm 1 [a b] 5}`},
+		{"https://api.openai.com/v1/responses",
+			`{"model":"m","input":[{},{}],"tools":[{"type":"function","name":"g"}]}`, `{m 2 [g] 0}`},
+		{"https://generativelanguage.googleapis.com/v1beta/models/gm:generateContent",
+			`{"contents":[{}],"tools":[{"functionDeclarations":[{"name":"a"},{"name":"b"}]}],"generationConfig":{"maxOutputTokens":5}}`, `{gm 1 [a b] 5}`},
 		{"::", `nothing`, `{ 0 [] 0}`},
 	} {
 		got := fmt.Sprint(Summarise(cassette.Request{Method: "POST", URL: tt.url, Body: []byte(tt.body)}))
@@ -246,7 +253,8 @@ func TestTokens(t *testing.T) {
 		events  []string
 		in, out int
 	}{
-		{[]string{`{"message":{"usage":{"input_tokens":9,"output_tokens":1}}}`, `{"usage":{"output_tokens":7}}`, `{"usage":{"output_tokens":2}}`}, 9, 7},
+		{[]string{`{"message":{"usage":{"input_tokens":9,"output_tokens":1}}}`, `{"usage":{"output_tokens":7}}`,
+			`{"usage":{"output_tokens":2}}`}, 9, 7},
 		{[]string{`{"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3,"thoughtsTokenCount":4}}`}, 5, 7},
 		{[]string{`{"input_tokens":14}`}, 14, 0}, // a count
 		{[]string{`{"text":"input_tokens"}`}, 0, 0},
@@ -260,7 +268,8 @@ func TestTokens(t *testing.T) {
 // What a redactor left of a secret is another text for every user.
 func TestPseudonymsAreOneName(t *testing.T) {
 	a, b := []byte(`{"key":"REDACTEDabcdefgh12"}`), []byte(`{"key":"REDACTEDzyxwvuts98"}`)
-	if fa, fb := Fields(a, NewNames()), Fields(b, NewNames()); fa[0] != fb[0] || !redact.HasPseudonym(a) || redact.HasPseudonym([]byte("it was REDACTED")) {
+	if fa, fb := Fields(a, NewNames()), Fields(b, NewNames()); fa[0] != fb[0] || !redact.HasPseudonym(a) ||
+		redact.HasPseudonym([]byte("it was REDACTED")) {
 		t.Error(fa, fb)
 	}
 }
@@ -272,14 +281,17 @@ func TestNamesAreTheSameInEveryRecording(t *testing.T) {
 		names := NewNames()
 		reply := Fold(readEvents("", sse, stream(
 			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"`+id+`"}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"`+sig+`"}}`), nil), names)
-		return describe(reply) + fmt.Sprint(Fields([]byte(`{"messages":[{"tool_use_id":"`+id+`","signature":"`+sig+`","user_id":""}]}`), names))
+			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"`+sig+`"}}`), nil),
+			names)
+		return describe(reply) + fmt.Sprint(Fields([]byte(`{"messages":[{"tool_use_id":"`+id+`","signature":"`+sig+
+			`","user_id":""}]}`), names))
 	}
 	a, b := record("toolu_1", "Eu"), record("toolu_2", "Xy")
 	if a != b {
 		t.Errorf("%s\n%s", a, b)
 	}
-	if !strings.Contains(a, "{messages[0].tool_use_id id#1 1} {messages[0].signature opaque#1 3} {messages[0].user_id \"\" 1}") {
+	if !strings.Contains(a,
+		"{messages[0].tool_use_id id#1 1} {messages[0].signature opaque#1 3} {messages[0].user_id \"\" 1}") {
 		t.Error(a)
 	}
 }
@@ -302,7 +314,8 @@ func TestFoldRecordedTraffic(t *testing.T) {
 			t.Errorf("%s: %d events fold to nothing", path, len(list))
 		}
 		last := slices.ContainsFunc(list, func(e Event) bool { return e.Last })
-		if strings.HasPrefix(string(body), "event: message_start") && !last && !strings.Contains(path, "prompt_caching_reuses_tool_cache") {
+		if strings.HasPrefix(string(body), "event: message_start") && !last &&
+			!strings.Contains(path, "prompt_caching_reuses_tool_cache") {
 			t.Errorf("%s: no last event", path)
 		}
 	}
@@ -338,8 +351,10 @@ func FuzzRead(f *testing.F) {
 
 func TestOf(t *testing.T) {
 	in := cassette.Interaction{
-		Request:  cassette.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages", Body: []byte(`{"stream":true}`)},
-		Response: cassette.Response{Header: http.Header{"Content-Type": {sse}}, Body: stream(`{"type":"message_stop"}`)},
+		Request: cassette.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
+			Body: []byte(`{"stream":true}`)},
+		Response: cassette.Response{Header: http.Header{"Content-Type": {sse}},
+			Body: stream(`{"type":"message_stop"}`)},
 	}
 	if e := Of(in); len(e) != 1 || !e[0].Last {
 		t.Errorf("%+v", e)
@@ -359,7 +374,8 @@ func TestBrokenJSON(t *testing.T) {
 		body := []byte("event: content_block_delta\ndata: " + data + "\n\n")
 		return Fold(readEvents("anthropic", "text/event-stream", body, nil), NewNames())
 	}
-	for data, want := range map[string]int{piece: 0, piece + "  ": 0, strings.TrimSuffix(piece, "}"): 2, piece + "}": 2} {
+	for data, want := range map[string]int{piece: 0, piece + "  ": 0, strings.TrimSuffix(piece, "}"): 2,
+		piece + "}": 2} {
 		if got := Changes(fold(piece), fold(data), NewRenaming()); len(got) != want {
 			t.Errorf("%s: %d changes, want %d: %+v", data, len(got), want, got)
 		}
@@ -379,7 +395,8 @@ func TestEventBetweenPieces(t *testing.T) {
 	before := fold(start + piece("a") + piece("b"))
 	for name, c := range map[string]struct{ between, want string }{
 		"a new event": {"event: mood\ndata: {\"type\":\"mood\",\"x\":1}\n\n", "mood"},
-		"a new start": {start, "content_block_delta/text_delta content_block_start/text content_block_delta/text_delta"},
+		"a new start": {start,
+			"content_block_delta/text_delta content_block_start/text content_block_delta/text_delta"},
 	} {
 		var got []string
 		for _, change := range Changes(before, fold(start+piece("a")+c.between+piece("b")), NewRenaming()) {

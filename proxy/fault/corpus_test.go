@@ -16,8 +16,10 @@ import (
 // turns, keep its bytes.
 func TestOnRecordedTraffic(t *testing.T) {
 	bodies := corpus.Files(t, "*/*/*.response.body")
-	faults := []string{"fault: reset, before_terminal: true", "fault: garbage, before_terminal: true", "fault: bad_utf8, at_start: true",
-		"fault: error_event, before_terminal: true", "fault: ping_flood, before_terminal: true", "fault: duplicate, after_terminal: true"}
+	faults := []string{"fault: reset, before_terminal: true", "fault: garbage, before_terminal: true",
+		"fault: bad_utf8, at_start: true",
+		"fault: error_event, before_terminal: true", "fault: ping_flood, before_terminal: true",
+		"fault: duplicate, after_terminal: true"}
 	streams := 0
 	for i, path := range bodies {
 		body, err := os.ReadFile(path)
@@ -29,7 +31,8 @@ func TestOnRecordedTraffic(t *testing.T) {
 		if bytes.HasPrefix(body, []byte("event:")) || bytes.HasPrefix(body, []byte("data:")) {
 			kind = "text/event-stream"
 		}
-		s := Script{Status: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Steps: []Step{{Data: body}}, End: EOF}
+		s := Script{Status: http.StatusOK, Header: http.Header{"Content-Type": {kind}},
+			Steps: []Step{{Data: body}}, End: EOF}
 		if mode := modes[i%len(modes)]; !bytes.Equal(Rechunk(s, mode, Dice(1)).Body(), body) {
 			t.Errorf("%s: %s changed the bytes", path, mode)
 		}

@@ -113,7 +113,8 @@ func (j *Injector) Apply(s Script, r Reply) (Script, Outcome) {
 		}
 		e, ok := f.editFor(t, Dice(j.seed, i, r.Interaction, j.state[i].strikes[r.Interaction]))
 		if !ok {
-			j.state[i].idleness = fmt.Sprintf("interaction %d has %d events and %d bytes, and no such place", r.Interaction, len(t.events), len(t.body))
+			j.state[i].idleness = fmt.Sprintf("interaction %d has %d events and %d bytes, and no such place",
+				r.Interaction, len(t.events), len(t.body))
 			continue
 		}
 		edits, of = append(edits, e), append(of, i)
@@ -161,7 +162,8 @@ func (j *Injector) recordFired(out *Outcome, i int, r Reply, at int, whole bool)
 	state.strikes[r.Interaction]++
 	name := f
 	name.Place = Place{}
-	out.Fired = append(out.Fired, Fired{Interaction: r.Interaction, Fault: name.String(), At: f.Place.String(), Byte: at, Line: f.Line})
+	out.Fired = append(out.Fired, Fired{Interaction: r.Interaction, Fault: name.String(), At: f.Place.String(),
+		Byte: at, Line: f.Line})
 	if f.Consume != nil {
 		whole = *f.Consume
 	}

@@ -86,14 +86,18 @@ func TestFaults(t *testing.T) {
 		"fault: stall, for: 3s, then: close, after_event: 2":      start + text + "|(3s)|close",
 		"fault: stall, for: 3s, after_terminal: true":             start + text + "|" + text + stop + "|(3s)|eof",
 		"fault: error_event, after_event: 1":                      start + "|" + overloaded + "|eof",
-		"fault: error_event, after_event: 2, then: continue":      start + text + "|" + overloaded + "|" + text + stop + "|eof",
-		"fault: garbage, after_event: 2, text: boo":               start + text + "|boo|" + text + stop + "|eof",
-		"fault: duplicate, after_event: 1":                        start + "|" + start + "|" + text + "|" + text + stop + "|eof",
-		"fault: duplicate, after_terminal: true":                  start + text + "|" + text + stop + "|" + stop + "|eof",
-		"fault: reorder, after_event: 1":                          text + "|" + start + "|" + text + stop + "|eof",
-		"fault: reorder, before_terminal: true":                   start + text + "|" + stop + "|" + text + "|eof",
-		"fault: ping_flood, count: 2, every: 5ms, after_event: 2": start + text + "|" + ping + "|(5ms)" + ping + "|" + text + stop + "|eof",
-		"fault: status, status: 529":                              "529 {\"error\":{\"message\":\"Overloaded\",\"type\":\"overloaded_error\"},\"type\":\"error\"}\n|eof",
+		"fault: error_event, after_event: 2, then: continue": start + text + "|" + overloaded + "|" +
+			text + stop + "|eof",
+		"fault: garbage, after_event: 2, text: boo": start + text + "|boo|" + text + stop + "|eof",
+		"fault: duplicate, after_event: 1": start + "|" + start + "|" + text + "|" +
+			text + stop + "|eof",
+		"fault: duplicate, after_terminal: true": start + text + "|" + text + stop + "|" +
+			stop + "|eof",
+		"fault: reorder, after_event: 1":        text + "|" + start + "|" + text + stop + "|eof",
+		"fault: reorder, before_terminal: true": start + text + "|" + stop + "|" + text + "|eof",
+		"fault: ping_flood, count: 2, every: 5ms, after_event: 2": start + text + "|" + ping + "|(5ms)" + ping + "|" +
+			text + stop + "|eof",
+		"fault: status, status: 529": "529 {\"error\":{\"message\":\"Overloaded\",\"type\":\"overloaded_error\"},\"type\":\"error\"}\n|eof",
 	} {
 		got, out := injector(t, plan).Apply(reply, anthropic)
 		if show(got) != want {
@@ -122,7 +126,8 @@ func TestFaultsInOtherFramings(t *testing.T) {
 		{"fault: truncate, before_terminal: true", list, "[|" + element1 + "|eof"},
 		{"fault: error_event, before_terminal: true", list, "[|" + element1 + "|,\n" + unavailable + "]|eof"},
 		{"fault: error_event, at_start: true", list, "[|" + unavailable + "]|eof"},
-		{"fault: duplicate, after_event: 1", list, "[|" + element1 + "|,\n" + element1 + "|,\r\n|" + element2 + "\r\n]|eof"},
+		{"fault: duplicate, after_event: 1", list,
+			"[|" + element1 + "|,\n" + element1 + "|,\r\n|" + element2 + "\r\n]|eof"},
 		{"fault: reorder, after_event: 1", list, "[|" + element2 + "|,\r\n|" + element1 + "|\r\n]|eof"},
 		{"fault: close, at_byte: 9", jsonReply(`{"id":"a","type":"message"}`), `{"id":"a"|close`},
 	} {
@@ -133,7 +138,8 @@ func TestFaultsInOtherFramings(t *testing.T) {
 }
 
 func TestGarbageIsNoJSON(t *testing.T) {
-	for name, reply := range map[string]Script{"sse": chunked(chunk1, chunk2), "array": jsonReply("[" + element1 + "," + element2 + "]")} {
+	for name, reply := range map[string]Script{"sse": chunked(chunk1, chunk2),
+		"array": jsonReply("[" + element1 + "," + element2 + "]")} {
 		got, _ := injector(t, "fault: garbage, after_event: 1").Apply(reply, gemini)
 		again, _ := injector(t, "fault: garbage, after_event: 1").Apply(reply, gemini)
 		if show(got) != show(again) {
@@ -161,15 +167,22 @@ func TestBadUTF8(t *testing.T) {
 		t.Errorf("%q has %q in its text", got.Body(), bad)
 	}
 	for provider, events := range map[string][2]string{
-		"anthropic": {`{"type":"content_block_start","content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","delta":{"text":"`},
-		"openai":    {`{"type":"response.content_part.added","part":{"type":"output_text","text":""}}`, `{"type":"response.output_text.delta","delta":"`},
-		"gemini":    {`{"responseId":"r","candidates":[{"content":{"parts":[{"text":""}]}}]}`, `{"candidates":[{"content":{"parts":[{"text":"`},
-		"chat":      {`{"id":"chatcmpl-1","choices":[{"delta":{"role":"assistant","content":""}}]}`, `{"id":"chatcmpl-1","choices":[{"delta":{"content":"`},
-		"deepseek":  {`{"id":"chatcmpl-1","choices":[{"delta":{"role":"assistant","content":null}}]}`, `{"id":"chatcmpl-1","choices":[{"delta":{"content":null,"reasoning_content":"`},
+		"anthropic": {`{"type":"content_block_start","content_block":{"type":"text","text":""}}`,
+			`{"type":"content_block_delta","delta":{"text":"`},
+		"openai": {`{"type":"response.content_part.added","part":{"type":"output_text","text":""}}`,
+			`{"type":"response.output_text.delta","delta":"`},
+		"gemini": {`{"responseId":"r","candidates":[{"content":{"parts":[{"text":""}]}}]}`,
+			`{"candidates":[{"content":{"parts":[{"text":"`},
+		"chat": {`{"id":"chatcmpl-1","choices":[{"delta":{"role":"assistant","content":""}}]}`,
+			`{"id":"chatcmpl-1","choices":[{"delta":{"content":"`},
+		"deepseek": {`{"id":"chatcmpl-1","choices":[{"delta":{"role":"assistant","content":null}}]}`,
+			`{"id":"chatcmpl-1","choices":[{"delta":{"content":null,"reasoning_content":"`},
 	} {
 		before := "data: {}\n\ndata: " + events[0] + "\n\ndata: " + events[1]
-		got, _ := injector(t, "fault: bad_utf8, after_event: 1").Apply(chunked(before+"hi\"}"+"\n\n"), Reply{Provider: provider})
-		if bad, ok := strings.CutPrefix(string(got.Body()), before); !ok || !slices.Contains(invalidUTF8, strings.TrimSuffix(bad, "hi\"}\n\n")) {
+		got, _ := injector(t, "fault: bad_utf8, after_event: 1").Apply(chunked(before+"hi\"}"+"\n\n"),
+			Reply{Provider: provider})
+		if bad, ok := strings.CutPrefix(string(got.Body()), before); !ok ||
+			!slices.Contains(invalidUTF8, strings.TrimSuffix(bad, "hi\"}\n\n")) {
 			t.Errorf("%s: %q", provider, got.Body())
 		}
 	}
@@ -203,9 +216,11 @@ func TestHeaderFaults(t *testing.T) {
 
 // The error reply is the provider's own, with what the plan adds.
 func TestStatusReply(t *testing.T) {
-	got, out := injector(t, `fault: status, status: 429, retry_after: 2, message: slow down, headers: {X-Should-Retry: "true"}`).Apply(chunked(start), anthropic)
+	got, out := injector(t,
+		`fault: status, status: 429, retry_after: 2, message: slow down, headers: {X-Should-Retry: "true"}`).Apply(chunked(start), anthropic)
 	kind, body := llm.ErrorBody("anthropic", 429, "slow down")
-	want := http.Header{"Content-Type": {kind}, "Content-Length": {fmt.Sprint(len(body))}, "Retry-After": {"2"}, "X-Should-Retry": {"true"}}
+	want := http.Header{"Content-Type": {kind}, "Content-Length": {fmt.Sprint(len(body))}, "Retry-After": {"2"},
+		"X-Should-Retry": {"true"}}
 	if fmt.Sprint(got.Header) != fmt.Sprint(want) || string(got.Body()) != string(body) || got.Status != 429 {
 		t.Errorf("%d %v %s", got.Status, got.Header, got.Body())
 	}
@@ -254,7 +269,8 @@ func TestPlanOrder(t *testing.T) {
 // behind an ending does not strike.
 func TestFaultsTogether(t *testing.T) {
 	j := injector(t, "fault: reset, after_event: 3", "fault: garbage, text: B, after_event: 2",
-		"fault: garbage, text: A, after_event: 1", "fault: garbage, text: C, after_event: 2", "fault: duplicate, after_terminal: true")
+		"fault: garbage, text: A, after_event: 1", "fault: garbage, text: C, after_event: 2",
+		"fault: duplicate, after_terminal: true")
 	got, out := j.Apply(chunked(start+text+text+stop), anthropic)
 	if want := start + "|A|" + text + "|B|C|" + text + "|reset"; show(got) != want {
 		t.Errorf("got %q, want %q", show(got), want)
@@ -266,7 +282,8 @@ func TestFaultsTogether(t *testing.T) {
 	if !slices.Equal(lines, []int{4, 3, 5, 2}) || out.Consumed {
 		t.Errorf("fired %v, consumed %t", out.Fired, out.Consumed)
 	}
-	if idle := j.Idle(); len(idle) != 1 || !strings.HasPrefix(idle[0], "f.yaml:6: duplicate after_terminal never struck") {
+	if idle := j.Idle(); len(idle) != 1 ||
+		!strings.HasPrefix(idle[0], "f.yaml:6: duplicate after_terminal never struck") {
 		t.Errorf("idle %q", idle)
 	}
 }
@@ -394,14 +411,16 @@ func TestNoPlace(t *testing.T) {
 			t.Errorf("%s: %q", c.plan, idle)
 		}
 	}
-	if idle := injector(t, "fault: reset, at_start: true").Idle(); len(idle) != 1 || idle[0] != "f.yaml:2: reset at_start never struck: no request chose it" {
+	if idle := injector(t, "fault: reset, at_start: true").Idle(); len(idle) != 1 ||
+		idle[0] != "f.yaml:2: reset at_start never struck: no request chose it" {
 		t.Errorf("%q", idle)
 	}
 }
 
 // Whatever the faults: what is sent up to the first of them is the recording.
 func TestPrefixIsTheRecording(t *testing.T) {
-	kinds := []string{"reset", "close", "truncate", "error_event", "garbage", "bad_utf8", "ping_flood, count: 3", "stall, for: 1s"}
+	kinds := []string{"reset", "close", "truncate", "error_event", "garbage", "bad_utf8", "ping_flood, count: 3",
+		"stall, for: 1s"}
 	rapid.Check(t, func(r *rapid.T) {
 		s := drawScript(r)
 		s.Header = http.Header{"Content-Type": {"text/event-stream"}}

@@ -108,7 +108,8 @@ func (p parser) readFields(n *yaml.Node, known map[string]func(*yaml.Node), requ
 		read, ok := known[key.Value]
 		switch {
 		case !ok:
-			p.failAt(key.Line, "unknown key %q; known here: %s", key.Value, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			p.failAt(key.Line, "unknown key %q; known here: %s", key.Value,
+				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		case seen[key.Value]:
 			p.failAt(key.Line, "key %q stands twice", key.Value)
 		case value.Kind == yaml.AliasNode:

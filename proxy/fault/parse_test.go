@@ -61,32 +61,58 @@ func TestParseErrors(t *testing.T) {
 		head + "reset":              `f.yaml:2: expected a mapping with fault, a place, and what else it needs`,
 		head + "at_start: true":     `f.yaml:2: key "fault" is missing; it is one of bad_utf8, close, `,
 		head + "fault: resett":      `f.yaml:2: fault: "resett" is none of bad_utf8, close, `,
-		head + "fault: reset":       `f.yaml:2: reset: says not where; add one of before_header, at_start, at_byte, after_event, before_terminal, after_terminal`,
-		head + "fault: reset\n    after_event: 0":                                       `f.yaml:3: "0" is not a whole number from 1 to 2147483647`,
-		head + "fault: reset\n    after_event: 1\n    at_byte: 2":                       `f.yaml:4: at_byte: a fault has one place, this has after_event already`,
-		head + "fault: reset\n    at_start: false":                                      `f.yaml:3: at_start: can only be true; leave it out otherwise`,
-		head + "fault: reset\n    at_start: true\n    for: 1s":                          `f.yaml:4: unknown key "for"; known here: after_event, `,
-		head + "fault: truncate\n    before_header: true":                               `f.yaml:3: unknown key "before_header"; known here: after_event, `,
-		head + "fault: status\n    at_start: true":                                      `f.yaml:3: unknown key "at_start"; known here: chance, `,
-		head + "fault: status":                                                          `f.yaml:2: key "status" is missing`,
-		head + "fault: status\n    status: 200":                                         `f.yaml:3: "200" is not a whole number from 400 to 599`,
-		head + "fault: status\n    status: 429\n    status: 429":                        `f.yaml:4: key "status" stands twice`,
-		head + "fault: status\n    status: 429\n    headers: [a]":                       `f.yaml:4: headers: expected a mapping of names and values`,
-		head + "fault: status\n    status: 429\n    headers: {a b: c}":                  `f.yaml:4: "a b" cannot be a header's name`,
-		head + "fault: status\n    status: 429\n    retry_after: \"a\\nb\"":             `f.yaml:4: "a\nb" cannot be a header's value`,
-		head + "fault: stall\n    at_start: true":                                       `f.yaml:2: key "for" is missing`,
-		head + "fault: stall\n    at_start: true\n    for: 30":                          `f.yaml:4: "30" is not a time from 0s to 24h; write 30s or 250ms`,
-		head + "fault: stall\n    at_start: true\n    for: 1s\n    then: stop":          `f.yaml:5: "stop" is none of continue, reset, close, truncate`,
-		head + "fault: stall\n    before_header: true\n    for: 1s\n    then: truncate": `f.yaml:2: stall: before_header nothing can be truncated; use then: close or reset`,
-		head + "fault: content_length":                                                  `f.yaml:2: key "by" is missing`,
-		head + "fault: content_length\n    by: 0":                                       `f.yaml:3: by: 0 would be the right length`,
-		head + "fault: content_type\n    chance: 2":                                     `f.yaml:3: chance: "2" is not a number above 0 and up to 1`,
-		head + "fault: content_type\n    provider: acme":                                `f.yaml:3: "acme" is none of anthropic, openai, gemini`,
-		head + "fault: content_type\n    operation: chat":                               `f.yaml:3: "chat" is none of stream, unary, count, models, other`,
-		head + "fault: content_type\n    value:":                                        `f.yaml:3: expected a text; write "" for an empty one`,
-		head + "fault: content_type\n    consume: maybe":                                `f.yaml:3: "maybe" is none of true, false`,
-		head + "&a {fault: content_type}\n  - *a":                                       `f.yaml:3: expected a mapping with fault, a place, and what else it needs`,
-		head + "fault: content_type\n---\n{}":                                           `f.yaml:3: a second document; a plan is one`,
+		head +
+			"fault: reset": `f.yaml:2: reset: says not where; add one of before_header, at_start, at_byte, after_event, before_terminal, after_terminal`,
+		head +
+			"fault: reset\n    after_event: 0": `f.yaml:3: "0" is not a whole number from 1 to 2147483647`,
+		head +
+			"fault: reset\n    after_event: 1\n    at_byte: 2": `f.yaml:4: at_byte: a fault has one place, this has after_event already`,
+		head +
+			"fault: reset\n    at_start: false": `f.yaml:3: at_start: can only be true; leave it out otherwise`,
+		head +
+			"fault: reset\n    at_start: true\n    for: 1s": `f.yaml:4: unknown key "for"; known here: after_event, `,
+		head +
+			"fault: truncate\n    before_header: true": `f.yaml:3: unknown key "before_header"; known here: after_event, `,
+		head +
+			"fault: status\n    at_start: true": `f.yaml:3: unknown key "at_start"; known here: chance, `,
+		head +
+			"fault: status": `f.yaml:2: key "status" is missing`,
+		head +
+			"fault: status\n    status: 200": `f.yaml:3: "200" is not a whole number from 400 to 599`,
+		head +
+			"fault: status\n    status: 429\n    status: 429": `f.yaml:4: key "status" stands twice`,
+		head +
+			"fault: status\n    status: 429\n    headers: [a]": `f.yaml:4: headers: expected a mapping of names and values`,
+		head +
+			"fault: status\n    status: 429\n    headers: {a b: c}": `f.yaml:4: "a b" cannot be a header's name`,
+		head +
+			"fault: status\n    status: 429\n    retry_after: \"a\\nb\"": `f.yaml:4: "a\nb" cannot be a header's value`,
+		head +
+			"fault: stall\n    at_start: true": `f.yaml:2: key "for" is missing`,
+		head +
+			"fault: stall\n    at_start: true\n    for: 30": `f.yaml:4: "30" is not a time from 0s to 24h; write 30s or 250ms`,
+		head +
+			"fault: stall\n    at_start: true\n    for: 1s\n    then: stop": `f.yaml:5: "stop" is none of continue, reset, close, truncate`,
+		head +
+			"fault: stall\n    before_header: true\n    for: 1s\n    then: truncate": `f.yaml:2: stall: before_header nothing can be truncated; use then: close or reset`,
+		head +
+			"fault: content_length": `f.yaml:2: key "by" is missing`,
+		head +
+			"fault: content_length\n    by: 0": `f.yaml:3: by: 0 would be the right length`,
+		head +
+			"fault: content_type\n    chance: 2": `f.yaml:3: chance: "2" is not a number above 0 and up to 1`,
+		head +
+			"fault: content_type\n    provider: acme": `f.yaml:3: "acme" is none of anthropic, openai, gemini`,
+		head +
+			"fault: content_type\n    operation: chat": `f.yaml:3: "chat" is none of stream, unary, count, models, other`,
+		head +
+			"fault: content_type\n    value:": `f.yaml:3: expected a text; write "" for an empty one`,
+		head +
+			"fault: content_type\n    consume: maybe": `f.yaml:3: "maybe" is none of true, false`,
+		head +
+			"&a {fault: content_type}\n  - *a": `f.yaml:3: expected a mapping with fault, a place, and what else it needs`,
+		head +
+			"fault: content_type\n---\n{}": `f.yaml:3: a second document; a plan is one`,
 	} {
 		plan, err := Parse("f.yaml", []byte(text))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

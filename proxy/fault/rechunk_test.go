@@ -31,7 +31,8 @@ func writes(s Script) (out []string) {
 // drawScript draws a reply of texts that every mode finds places in, cut
 // anywhere, with pauses.
 func drawScript(r *rapid.T) Script {
-	piece := rapid.SampledFrom([]string{"data:", "event:", "id:", "x", "é", "中", "🎉", "\r\n", "\n", "\n\n", "\r", "\xff", " "})
+	piece := rapid.SampledFrom([]string{"data:", "event:", "id:", "x", "é", "中", "🎉", "\r\n", "\n", "\n\n", "\r",
+		"\xff", " "})
 	body := strings.Join(rapid.SliceOfN(piece, 0, 40).Draw(r, "body"), "")
 	s := Script{End: EOF}
 	for at := time.Duration(0); len(body) > 0; at += 3 {

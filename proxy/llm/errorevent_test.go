@@ -14,7 +14,8 @@ func TestErrorEvent(t *testing.T) {
 		want           string
 	}{
 		{"anthropic", "error", 529, `{"error":{"message":"<no>","type":"overloaded_error"},"type":"error"}`},
-		{"openai", "error", 429, `{"error":{"code":"rate_limit_exceeded","message":"<no>","param":null,"type":"requests"},"type":"error"}`},
+		{"openai", "error", 429,
+			`{"error":{"code":"rate_limit_exceeded","message":"<no>","param":null,"type":"requests"},"type":"error"}`},
 		{"gemini", "", 503, `{"error":{"code":503,"message":"<no>","status":"UNAVAILABLE"}}`},
 		{"", "", 500, `{"error":{"message":"<no>"}}`},
 	} {

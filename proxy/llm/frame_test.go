@@ -47,7 +47,8 @@ func TestFrames(t *testing.T) {
 		{"sse empty", sse, "", ""},
 		{"sse of no type", "", ": hi\n\ndata: 1\n\n", `0-6; 6-15 "1"`},
 		{"error under sse", sse, "{\"error\":1}\n", `0-11 "{\"error\":1}"`},
-		{"array", "application/json", "[{\"a\":\"]\\\"\"}\r\n,\r\n{\"b\":[1]}]\n", `1-12 "{\"a\":\"]\\\"\"}"; 17-26 "{\"b\":[1]}"`},
+		{"array", "application/json", "[{\"a\":\"]\\\"\"}\r\n,\r\n{\"b\":[1]}]\n",
+			`1-12 "{\"a\":\"]\\\"\"}"; 17-26 "{\"b\":[1]}"`},
 		{"array of others", "application/json", "[1, \"x,y\" ,[2]]", `1-2 "1"; 4-9 "\"x,y\""; 11-14 "[2]"`},
 		{"array cut", "application/json", "[{\"a\":1},{\"b\":", `1-8 "{\"a\":1}"; 9-14 "{\"b\":" cut`},
 		{"array without elements", "application/json", "[]", ""},
@@ -148,7 +149,8 @@ func TestFramesOfRecordedTraffic(t *testing.T) {
 }
 
 func FuzzFrames(f *testing.F) {
-	for _, seed := range []string{"event: a\ndata: {}\n\n", "[{\"a\":1},\r\n2]", "{}\n{}\n", "\ufeff:x\r\rdata", "[}],"} {
+	for _, seed := range []string{"event: a\ndata: {}\n\n", "[{\"a\":1},\r\n2]", "{}\n{}\n",
+		"\ufeff:x\r\rdata", "[}],"} {
 		f.Add(sse, seed)
 		f.Add("application/json", seed)
 		f.Add("application/x-ndjson", seed)
@@ -168,7 +170,8 @@ func FuzzFrames(f *testing.F) {
 		if string(data) != body {
 			t.Fatal("the body changed")
 		}
-		if strings.HasPrefix(kind, eventStream) && strings.TrimLeft(body, "\ufeff \t\r\n") == body && !strings.ContainsAny(body, "{[") {
+		if strings.HasPrefix(kind, eventStream) && strings.TrimLeft(body, "\ufeff \t\r\n") == body &&
+			!strings.ContainsAny(body, "{[") {
 			i := 0
 			for event := range completeEvents(data) {
 				if i >= len(carried) || !bytes.Equal(event, carried[i]) {

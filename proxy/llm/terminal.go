@@ -36,7 +36,8 @@ func IsComplete(provider, contentType string, body []byte) bool {
 
 // jsonLines are the content types of one JSON document a line, such as the
 // results of a batch. They have no terminal event and may end after any line.
-var jsonLines = []string{"application/x-ndjson", "application/ndjson", "application/x-jsonl", "application/jsonl", "application/x-jsonlines"}
+var jsonLines = []string{"application/x-ndjson", "application/ndjson", "application/x-jsonl", "application/jsonl",
+	"application/x-jsonlines"}
 
 func areWholeDocuments(body []byte) bool {
 	for decoder := json.NewDecoder(bytes.NewReader(body)); ; {
@@ -58,7 +59,8 @@ func isWholeDocument(provider string, body []byte) bool {
 
 func streamReachedEnd(provider string, body []byte) bool {
 	return anyWire(provider, func(w *wires.Wire) bool {
-		return hasEventOfType(body, w.Ending.Types) || w.Ending.IsWhole != nil && w.Ending.IsWhole(body, completeEvents(body))
+		return hasEventOfType(body, w.Ending.Types) ||
+			w.Ending.IsWhole != nil && w.Ending.IsWhole(body, completeEvents(body))
 	})
 }
 

@@ -77,10 +77,13 @@ func TestDrain(t *testing.T) {
 		drained int
 		why     string
 	}{
-		"to the end":           {record.Drain{Bytes: 1 << 20, Time: time.Hour}, []string{"data: 2\n\n", last}, 9 + len(last), ""},
-		"up to so many bytes":  {record.Drain{Bytes: 5, Time: time.Hour}, []string{"data: 2\n\n"}, 9, cassette.IncompleteCut},
-		"for so long":          {record.Drain{Bytes: 1 << 20, Time: time.Millisecond}, nil, 0, cassette.IncompleteCut},
-		"without the last one": {record.Drain{Bytes: 1 << 20, Time: time.Hour}, []string{"data: 2\n\n"}, 9, cassette.IncompleteCut},
+		"to the end": {record.Drain{Bytes: 1 << 20, Time: time.Hour}, []string{"data: 2\n\n", last},
+			9 + len(last), ""},
+		"up to so many bytes": {record.Drain{Bytes: 5, Time: time.Hour}, []string{"data: 2\n\n"}, 9,
+			cassette.IncompleteCut},
+		"for so long": {record.Drain{Bytes: 1 << 20, Time: time.Millisecond}, nil, 0, cassette.IncompleteCut},
+		"without the last one": {record.Drain{Bytes: 1 << 20, Time: time.Hour}, []string{"data: 2\n\n"}, 9,
+			cassette.IncompleteCut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			gone := make(chan struct{})
@@ -98,7 +101,8 @@ func TestDrain(t *testing.T) {
 				t.Errorf("kept %q, want %q", in.Response.Body, want)
 			}
 			if in.End != cassette.EndClientAbort || in.Drained != c.drained || in.Incomplete != c.why {
-				t.Errorf("ended %s, drained %d, incomplete %q; want %d, %q", in.End, in.Drained, in.Incomplete, c.drained, c.why)
+				t.Errorf("ended %s, drained %d, incomplete %q; want %d, %q", in.End, in.Drained, in.Incomplete,
+					c.drained, c.why)
 			}
 		})
 	}
@@ -165,7 +169,8 @@ func TestLongestBody(t *testing.T) {
 		t.Errorf("the upstream got %s bytes of %d", got, 3*most)
 	}
 	r := g.close()
-	if r.Saved != 0 || len(r.Lost) != 2 || !strings.Contains(r.Lost[0], "a body of more than 1 MiB, the most that is kept (5 MiB passed); --max-body keeps longer ones") {
+	if r.Saved != 0 || len(r.Lost) != 2 || !strings.Contains(r.Lost[0],
+		"a body of more than 1 MiB, the most that is kept (5 MiB passed); --max-body keeps longer ones") {
 		t.Errorf("report %+v", r)
 	}
 }

@@ -12,7 +12,8 @@ import (
 // A provider's name may lead to a server on this machine. A live cassette says so of
 // each reply that came from one.
 func TestReplyOfThisMachineIsNotLive(t *testing.T) {
-	for head, want := range map[string]string{cassette.ProvenanceLive: cassette.ProvenanceSynthetic, cassette.ProvenanceSynthetic: "", "": ""} {
+	for head, want := range map[string]string{cassette.ProvenanceLive: cassette.ProvenanceSynthetic,
+		cassette.ProvenanceSynthetic: "", "": ""} {
 		g := newRig(t, true, record.Config{Provenance: head}, func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "{}")
 		})

@@ -51,8 +51,9 @@ func (provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/2.0", Header: http.Header{"Content-Type": {"text/event-stream"}},
-		Body: io.NopCloser(&pieces{bodyOf(n)}), ContentLength: -1, Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/2.0",
+		Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body:   io.NopCloser(&pieces{bodyOf(n)}), ContentLength: -1, Request: r}, nil
 }
 
 // pieces are read a thousand bytes at a time.
@@ -112,7 +113,8 @@ func recordUntilKilled(path string, out io.Writer) error {
 }
 
 func ask(n int) *http.Request {
-	r, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, fmt.Sprint(endpoint, "?n=", n), strings.NewReader(`{"n":`+strconv.Itoa(n)+`}`))
+	r, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, fmt.Sprint(endpoint, "?n=", n),
+		strings.NewReader(`{"n":`+strconv.Itoa(n)+`}`))
 	return r
 }
 
@@ -191,7 +193,8 @@ func recovered(t *testing.T, path string, safe []string) (kept, torn int) {
 	for in, err := range recording.All() {
 		name := strings.TrimPrefix(in.Request.URL, endpoint+"?n=")
 		n, nerr := strconv.Atoi(name)
-		if err = errors.Join(err, nerr); err != nil || !bytes.Equal(in.Response.Body, bodyOf(n)) || in.End != cassette.EndEOF || in.Incomplete != "" {
+		if err = errors.Join(err, nerr); err != nil || !bytes.Equal(in.Response.Body, bodyOf(n)) ||
+			in.End != cassette.EndEOF || in.Incomplete != "" {
 			t.Errorf("interaction %s is damaged: %v", name, err)
 		}
 		safe = slices.DeleteFunc(safe, func(s string) bool { return s == name })

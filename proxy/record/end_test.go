@@ -80,7 +80,8 @@ func TestHeaderWithoutBytes(t *testing.T) {
 // and together with the end; all bytes before them are passed on at once.
 func TestLastBytesWaitWithTheEnd(t *testing.T) {
 	client := &steps{ResponseWriter: httptest.NewRecorder()}
-	rec, err := record.New(record.Config{Transport: &endedBody{"one ", "two ", "three"}, Writer: client, Redactor: asIs(nil)})
+	rec, err := record.New(record.Config{Transport: &endedBody{"one ", "two ", "three"}, Writer: client,
+		Redactor: asIs(nil)})
 	check(t, err)
 	rec.ServeHTTP(client, httptest.NewRequest(http.MethodPost, endpoint, strings.NewReader("{}")))
 	if report := rec.Close(); report.Saved != 1 {
@@ -125,11 +126,13 @@ func testLongHeader(t *testing.T, h2 bool) {
 				})
 				resp := g.post()
 				text := read(t, resp)
-				if resp.StatusCode != want || want != http.StatusOK && !strings.Contains(text, "larger than 1 MiB, the most that is passed on") {
+				if resp.StatusCode != want || want != http.StatusOK &&
+					!strings.Contains(text, "larger than 1 MiB, the most that is passed on") {
 					t.Errorf("%d %s", resp.StatusCode, text)
 				}
 				report := g.close()
-				if said := fmt.Sprint(report.Cut); (want == http.StatusOK) != (len(report.Cut) == 0) || want != http.StatusOK && !strings.Contains(said, "larger than 1 MiB, the most") {
+				if said := fmt.Sprint(report.Cut); (want == http.StatusOK) != (len(report.Cut) == 0) ||
+					want != http.StatusOK && !strings.Contains(said, "larger than 1 MiB, the most") {
 					t.Errorf("reported %s", said)
 				}
 			})

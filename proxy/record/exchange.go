@@ -156,7 +156,8 @@ func (x *exchange) readTimeline() (out []cassette.Chunk, err error) {
 	for len(packed) > 0 {
 		at, n := binary.Uvarint(packed)
 		length, m := binary.Uvarint(packed[n:])
-		out = append(out, cassette.Chunk{At: time.Duration(at), Length: int(length)}) //nolint:gosec // what keepChunk wrote
+		out = append(out, cassette.Chunk{At: time.Duration(at),
+			Length: int(length)}) //nolint:gosec // what keepChunk wrote
 		packed = packed[n+m:]
 	}
 	return out, nil
@@ -213,7 +214,8 @@ func (x *exchange) withOwnBodies(in cassette.Interaction) cassette.Interaction {
 }
 
 func tooLong(size, most int64) error {
-	return fmt.Errorf("a body of more than %d MiB, the most that is kept (%d MiB passed); --max-body keeps longer ones", most>>20, size>>20)
+	return fmt.Errorf("a body of more than %d MiB, the most that is kept (%d MiB passed); --max-body keeps longer ones",
+		most>>20, size>>20)
 }
 
 // decompressBody undoes a body's compression and removes the headers that

@@ -54,7 +54,8 @@ func (rec *Recorder) forward(w http.ResponseWriter, r *http.Request, next http.R
 }
 
 // roundTrip sends the request, and passes interim responses on until the response comes.
-func (x *exchange) roundTrip(ctx context.Context, w http.ResponseWriter, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+func (x *exchange) roundTrip(ctx context.Context, w http.ResponseWriter, r *http.Request,
+	next http.RoundTripper) (*http.Response, error) {
 	traced, done := forwardInterim(ctx, w, r)
 	defer done()
 	return next.RoundTrip(x.outgoingRequest(x.watchConnection(traced), r))
@@ -67,7 +68,8 @@ func (x *exchange) answerFailure(w http.ResponseWriter, r *http.Request, err err
 	if x.in.End == cassette.EndClientAbort {
 		panic(http.ErrAbortHandler)
 	}
-	contentType, body := llm.ErrorBody(x.provider, http.StatusBadGateway, "the recorder got no reply from "+r.URL.Host+": "+err.Error())
+	contentType, body := llm.ErrorBody(x.provider, http.StatusBadGateway,
+		"the recorder got no reply from "+r.URL.Host+": "+err.Error())
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // WebSocket clients do not read chunks
 	w.Header().Set("X-Recorder-Error", "no reply from upstream")
@@ -315,7 +317,8 @@ var hopByHop = []string{
 // RequestOf returns r as a cassette keeps it, before redaction. A replayer uses
 // it to see a request exactly as the recorder would.
 func RequestOf(r *http.Request, body []byte) cassette.Request {
-	return cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: endToEnd(r.Header), Body: body}
+	return cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: endToEnd(r.Header),
+		Body: body}
 }
 
 // endToEnd returns a copy of h without the headers of the connection.

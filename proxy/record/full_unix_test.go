@@ -51,7 +51,8 @@ func recordUntilFull(path string, out io.Writer) error {
 		}
 	}
 	r := rec.Close()
-	_, _ = fmt.Fprintf(out, "saved %d lost %d close %v\n%s\n", r.Saved, len(r.Lost), w.Close(), strings.Join(r.Lost, "\n"))
+	_, _ = fmt.Fprintf(out, "saved %d lost %d close %v\n%s\n", r.Saved, len(r.Lost), w.Close(),
+		strings.Join(r.Lost, "\n"))
 	return nil
 }
 
@@ -80,7 +81,8 @@ func TestFullDisk(t *testing.T) {
 	check(t, err)
 	head, lines, _ := strings.Cut(string(said), "\n")
 	var saved, lost int
-	if _, err := fmt.Sscanf(head, "saved %d lost %d", &saved, &lost); err != nil || saved+lost != 200 || saved == 0 || lost == 0 {
+	if _, err := fmt.Sscanf(head, "saved %d lost %d", &saved, &lost); err != nil || saved+lost != 200 || saved == 0 ||
+		lost == 0 {
 		t.Fatalf("%v: %s", err, said)
 	}
 	for line := range strings.Lines(strings.TrimSpace(lines)) {

@@ -36,7 +36,8 @@ func TestEarlyHintsReachTheClient(t *testing.T) {
 				close(hinted)
 				return nil
 			}}
-			req, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodPost, endpoint, strings.NewReader("{}"))
+			req, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodPost,
+				endpoint, strings.NewReader("{}"))
 			check(t, err)
 			resp, err := g.client.Do(req)
 			check(t, err)

@@ -120,11 +120,13 @@ func TestFailuresStayWithTheRecording(t *testing.T) {
 				}
 			}
 			r := g.close()
-			if len(r.Refused) != c.refused || len(r.Lost) != c.lost || r.Saved != 2-c.refused-c.lost || len(g.recording.kept) != r.Saved {
+			if len(r.Refused) != c.refused || len(r.Lost) != c.lost || r.Saved != 2-c.refused-c.lost ||
+				len(g.recording.kept) != r.Saved {
 				t.Errorf("report %+v", r)
 			}
 			for _, line := range append(r.Refused, r.Lost...) {
-				if !strings.HasPrefix(line, "POST "+endpoint+": ") || strings.Contains(line, `"secret"`) || strings.Contains(line, "beta") {
+				if !strings.HasPrefix(line, "POST "+endpoint+": ") || strings.Contains(line, `"secret"`) ||
+					strings.Contains(line, "beta") {
 					t.Errorf("sentence %q", line)
 				}
 			}
@@ -184,7 +186,8 @@ func TestCompressedReplies(t *testing.T) {
 			continue
 		}
 		in := g.recording.kept[0]
-		if string(in.Response.Body) != `{"k":1}` || in.Response.Header.Get("Content-Encoding") != "" || in.Timeline != nil || in.Response.Encoding != strings.ToLower(encoding) {
+		if string(in.Response.Body) != `{"k":1}` || in.Response.Header.Get("Content-Encoding") != "" ||
+			in.Timeline != nil || in.Response.Encoding != strings.ToLower(encoding) {
 			t.Errorf("%s: kept %+v", encoding, in.Response)
 		}
 	}

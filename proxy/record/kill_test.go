@@ -99,7 +99,8 @@ func finishedBeforeKill(t *testing.T, path string, replies int) (whole []string)
 
 // isAnswered asks for reply n and reports whether all of it came.
 func isAnswered(client *http.Client, address string, n int) bool {
-	r, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, fmt.Sprint(address, "/v1/messages?n=", n), strings.NewReader(`{"n":`+strconv.Itoa(n)+`}`))
+	r, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, fmt.Sprint(address, "/v1/messages?n=", n),
+		strings.NewReader(`{"n":`+strconv.Itoa(n)+`}`))
 	resp, err := client.Do(r)
 	if err != nil {
 		return false

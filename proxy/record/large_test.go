@@ -23,7 +23,8 @@ import (
 func largeStream(size int, inserted map[int]string) []byte {
 	var b bytes.Buffer
 	say := func(text string) {
-		fmt.Fprintf(&b, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":%q}}\n\n", text)
+		fmt.Fprintf(&b,
+			"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":%q}}\n\n", text)
 	}
 	for n := range 1000 {
 		for letter := range strings.SplitSeq(inserted[n], "") {
@@ -78,7 +79,8 @@ func recordReply(t *testing.T, body []byte, isWhole, isMasking bool) (cassette.I
 		t.Fatal(err)
 	}
 	rec.large = windowing{least: 200 << 10, size: 20 << 10, overlap: 8 << 10}
-	r := httptest.NewRequest(http.MethodPost, "https://api.anthropic.com/v1/messages", strings.NewReader(`{"model":"m"}`))
+	r := httptest.NewRequest(http.MethodPost, "https://api.anthropic.com/v1/messages",
+		strings.NewReader(`{"model":"m"}`))
 	rec.ServeHTTP(httptest.NewRecorder(), r)
 	report := rec.Close()
 	if report.Saved == 0 {
@@ -158,13 +160,15 @@ func TestWindowsAreTheWhole(t *testing.T) {
 		s := newSpool(t)
 		var body []byte
 		for range r.IntN(60) {
-			body = append(body, strings.Repeat("x", r.IntN(90))+[]string{"\n\n", "\r\n\r\n", "\n", " ", "\n\n "}[r.IntN(5)]...)
+			body = append(body, strings.Repeat("x", r.IntN(90))+[]string{"\n\n", "\r\n\r\n", "\n", " ",
+				"\n\n "}[r.IntN(5)]...)
 		}
 		_, _ = s.Write(body)
 		var got []byte
 		var pieces int
 		windows(t, s.windows(100), func(window []byte) {
-			if pieces++; len(got) > 0 && (got[len(got)-1] != '\n' || strings.ContainsAny(string(window[:1]), " \t\r\n")) {
+			if pieces++; len(got) > 0 && (got[len(got)-1] != '\n' ||
+				strings.ContainsAny(string(window[:1]), " \t\r\n")) {
 				t.Errorf("a window ends with %q and the next begins with %q", got[len(got)-1:], window[:1])
 			}
 			got = append(got, window...)

@@ -41,10 +41,12 @@ func TestLateSecretUnderLoad(t *testing.T) {
 	echo := roundTripFunc(func(r *http.Request) (*http.Response, error) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		body := `{"text":"the key is ` + secret + `"}`
-		return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
+		return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ContentLength: int64(len(body)),
+			Body:   io.NopCloser(strings.NewReader(body)),
 			Header: http.Header{"Content-Type": {"application/json"}}}, nil
 	})
-	rec, err := record.New(record.Config{Transport: echo, Writer: w, Redactor: guard.Watch(redactor), Gate: guard.Check})
+	rec, err := record.New(record.Config{Transport: echo, Writer: w, Redactor: guard.Watch(redactor),
+		Gate: guard.Check})
 	check(t, err)
 	numbers := make(chan int, requests)
 	for n := range requests {
@@ -55,7 +57,8 @@ func TestLateSecretUnderLoad(t *testing.T) {
 	for range clients {
 		wg.Go(func() {
 			for n := range numbers {
-				r := httptest.NewRequest(http.MethodPost, "https://api.anthropic.com/v1/messages", strings.NewReader(`{"messages":[]}`))
+				r := httptest.NewRequest(http.MethodPost, "https://api.anthropic.com/v1/messages",
+					strings.NewReader(`{"messages":[]}`))
 				if n == requests/4 {
 					r.Header.Set("X-Api-Key", secret)
 				}
@@ -72,7 +75,8 @@ func TestLateSecretUnderLoad(t *testing.T) {
 	data, err := os.ReadFile(path)
 	check(t, err)
 	if bytes.Contains(data, []byte(secret)) || bytes.Count(data, []byte("the key is REDACTED")) != requests {
-		t.Errorf("the secret is in the cassette %d times, its pseudonym %d times", bytes.Count(data, []byte(secret)), bytes.Count(data, []byte("the key is REDACTED")))
+		t.Errorf("the secret is in the cassette %d times, its pseudonym %d times", bytes.Count(data, []byte(secret)),
+			bytes.Count(data, []byte("the key is REDACTED")))
 	}
 	if looked != first || first <= requests/4-clients || first >= requests {
 		t.Errorf("%d interactions were looked at again, of %d that may hold it", looked, first)

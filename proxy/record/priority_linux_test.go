@@ -26,7 +26,8 @@ var noContent = roundTripFunc(func(*http.Request) (*http.Response, error) {
 })
 
 func askOnce(rec *record.Recorder) {
-	rec.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "https://api.anthropic.com/v1/messages", strings.NewReader("{}")))
+	rec.ServeHTTP(httptest.NewRecorder(),
+		httptest.NewRequest(http.MethodPost, "https://api.anthropic.com/v1/messages", strings.NewReader("{}")))
 }
 
 // heldRedactor redacts nothing until it is released.
@@ -47,7 +48,8 @@ func TestSavingGivesWay(t *testing.T) {
 	redactor := &heldRedactor{}
 	synctest.Test(t, func(t *testing.T) {
 		redactor.released = make(chan struct{})
-		rec, err := record.New(record.Config{Transport: noContent, Redactor: redactor, Observe: func(cassette.Interaction) {}})
+		rec, err := record.New(record.Config{Transport: noContent, Redactor: redactor,
+			Observe: func(cassette.Interaction) {}})
 		check(t, err)
 		for range 2 { // the first alone is a batch
 			go askOnce(rec)

@@ -183,7 +183,8 @@ func (rec *Recorder) Close() Report {
 func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch session := websocket.SessionOf(r.Context()); {
 	case websocket.IsUpgrade(r):
-		rec.ServeWebSocket(w, r, func() http.Handler { return rec }) //nolint:contextcheck // the handler uses the context of r
+		rec.ServeWebSocket(w,
+			r, func() http.Handler { return rec }) //nolint:contextcheck // the handler uses the context of r
 	case session != nil:
 		rec.forward(w, r, overSession{session, rec.cfg.Transport})
 	default:

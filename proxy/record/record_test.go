@@ -79,7 +79,8 @@ func newRigTo(t *testing.T, upstream string, roots *x509.CertPool, cfg record.Co
 }
 
 // newWrappedRig has wrap around the recorder.
-func newWrappedRig(t *testing.T, cfg record.Config, upstream http.HandlerFunc, wrap func(http.Handler) http.Handler) *rig {
+func newWrappedRig(t *testing.T, cfg record.Config, upstream http.HandlerFunc,
+	wrap func(http.Handler) http.Handler) *rig {
 	t.Helper()
 	server := httptest.NewTLSServer(upstream)
 	t.Cleanup(server.Close)
@@ -88,7 +89,8 @@ func newWrappedRig(t *testing.T, cfg record.Config, upstream http.HandlerFunc, w
 	return newRigAround(t, server.URL, roots, cfg, wrap)
 }
 
-func newRigAround(t *testing.T, upstream string, roots *x509.CertPool, cfg record.Config, wrap func(http.Handler) http.Handler) *rig {
+func newRigAround(t *testing.T, upstream string, roots *x509.CertPool, cfg record.Config,
+	wrap func(http.Handler) http.Handler) *rig {
 	t.Helper()
 	g := &rig{t: t, recording: &memory{}}
 	transport, err := proxy.NewTransport(map[string]string{"anthropic": upstream}, roots)
@@ -112,7 +114,8 @@ func newRigAround(t *testing.T, upstream string, roots *x509.CertPool, cfg recor
 	check(t, g.proxy.Start())
 	through, err := url.Parse(g.proxy.URL())
 	check(t, err)
-	g.tr = &http.Transport{Proxy: http.ProxyURL(through), TLSClientConfig: &tls.Config{RootCAs: authority.Pool()}, DisableCompression: true}
+	g.tr = &http.Transport{Proxy: http.ProxyURL(through), TLSClientConfig: &tls.Config{RootCAs: authority.Pool()},
+		DisableCompression: true}
 	g.client = &http.Client{Transport: g.tr}
 	t.Cleanup(func() { g.close() })
 	return g
@@ -177,8 +180,9 @@ func TestRequestIsKeptAndForwardedWhole(t *testing.T) {
 	})
 	req, _ := http.NewRequest(http.MethodPost, endpoint+"?beta=true", strings.NewReader("hello"))
 	req.Header = http.Header{
-		"Anthropic-Version": {"2023-06-01"}, "Proxy-Authorization": {"Basic secret"}, "Connection": {"X-Hop"}, "X-Hop": {"1"},
-		"Te": {"trailers"}, "Accept-Encoding": {"gzip, br"},
+		"Anthropic-Version": {"2023-06-01"}, "Proxy-Authorization": {"Basic secret"}, "Connection": {"X-Hop"},
+		"X-Hop": {"1"},
+		"Te":    {"trailers"}, "Accept-Encoding": {"gzip, br"},
 	}
 	resp, err := g.client.Do(req)
 	check(t, err)
@@ -186,7 +190,8 @@ func TestRequestIsKeptAndForwardedWhole(t *testing.T) {
 		t.Errorf("client got %q", got)
 	}
 	in := g.only()
-	if in.Request.Method != http.MethodPost || in.Request.URL != endpoint+"?beta=true" || string(in.Request.Body) != "hello" || in.Request.Proto != "HTTP/1.1" {
+	if in.Request.Method != http.MethodPost || in.Request.URL != endpoint+"?beta=true" ||
+		string(in.Request.Body) != "hello" || in.Request.Proto != "HTTP/1.1" {
 		t.Errorf("kept request %+v", in.Request)
 	}
 	for name, want := range map[string][2]string{ // forwarded, kept
@@ -256,7 +261,8 @@ func TestStreamIsKeptAsItArrives(t *testing.T) {
 // however long it takes.
 func TestNominalTimes(t *testing.T) {
 	second := make(chan struct{})
-	cfg := record.Config{Nominal: 10 * time.Millisecond, Clock: func() time.Time { t.Error("the clock was asked"); return time.Time{} }}
+	cfg := record.Config{Nominal: 10 * time.Millisecond,
+		Clock: func() time.Time { t.Error("the clock was asked"); return time.Time{} }}
 	g := newRig(t, false, cfg, func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); string(body) == "hold" {
 			w.(http.Flusher).Flush()
@@ -278,7 +284,8 @@ func TestNominalTimes(t *testing.T) {
 		if len(in.Timeline) != 1 || in.Timeline[0].At != 10*time.Millisecond {
 			t.Errorf("%d: timeline %v, want its chunk after 10ms", i, in.Timeline)
 		}
-		if d := in.Duration; d != 20*time.Millisecond && d != 30*time.Millisecond { // its end may come with the last bytes
+		if d := in.Duration; d != 20*time.Millisecond &&
+			d != 30*time.Millisecond { // its end may come with the last bytes
 			t.Errorf("%d: took %v", i, d)
 		}
 	}
@@ -298,7 +305,8 @@ func ticking() func() time.Time {
 
 // G1: a reply of known length stays one.
 func TestContentLengthIsKept(t *testing.T) {
-	g := newRig(t, false, record.Config{}, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "{}") })
+	g := newRig(t, false, record.Config{},
+		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "{}") })
 	resp := g.post()
 	if resp.ContentLength != 2 || resp.TransferEncoding != nil {
 		t.Errorf("length %d, encoding %v", resp.ContentLength, resp.TransferEncoding)
@@ -453,7 +461,8 @@ func TestUnreachableUpstream(t *testing.T) {
 	g := newRigTo(t, server.URL, nil, record.Config{Provenance: cassette.ProvenanceLive})
 	resp := g.post()
 	text := read(t, resp)
-	if resp.StatusCode != http.StatusBadGateway || resp.Header.Get("X-Recorder-Error") == "" || !strings.Contains(text, `"type":"error"`) {
+	if resp.StatusCode != http.StatusBadGateway || resp.Header.Get("X-Recorder-Error") == "" ||
+		!strings.Contains(text, `"type":"error"`) {
 		t.Errorf("%d %v %s", resp.StatusCode, resp.Header, text)
 	}
 	g.close()
@@ -473,14 +482,16 @@ func TestUnansweredRequestIsKeptWhereMeant(t *testing.T) {
 	g := newRigTo(t, server.URL, nil, record.Config{Provenance: cassette.ProvenanceLive, AllowIncomplete: true})
 	read(t, g.post())
 	in := g.only()
-	if in.Response.Status != 0 || in.End != cassette.EndReset || in.Provenance != cassette.ProvenanceSynthetic || g.report.Declared != 1 {
+	if in.Response.Status != 0 || in.End != cassette.EndReset || in.Provenance != cassette.ProvenanceSynthetic ||
+		g.report.Declared != 1 {
 		t.Errorf("kept %+v, report %+v", in, *g.report)
 	}
 }
 
 // Every LLM request is a POST whose answer may come before its body was read.
 func TestQuicklyAnsweredPosts(t *testing.T) {
-	g := newRig(t, false, record.Config{}, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "{}") })
+	g := newRig(t, false, record.Config{},
+		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "{}") })
 	body := strings.Repeat("x", 2000)
 	for i := range 500 {
 		resp, err := g.client.Post(endpoint, "application/json", strings.NewReader(body))

@@ -147,7 +147,8 @@ func (s *spool) readAt(p []byte, at int64) (int, error) {
 // readAll returns the whole body.
 func (s *spool) readAll() ([]byte, error) {
 	if s.lost {
-		return nil, fmt.Errorf("the temporary folder %s takes no more of the body (%w)", os.TempDir(), fileutil.Reason(s.spillErr))
+		return nil, fmt.Errorf("the temporary folder %s takes no more of the body (%w)", os.TempDir(),
+			fileutil.Reason(s.spillErr))
 	}
 	if s.stored == 0 {
 		return s.mem, nil

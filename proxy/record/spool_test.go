@@ -108,7 +108,8 @@ func TestSpoolWithoutDiskIsBounded(t *testing.T) {
 	if got, err := request.readAll(); err != nil || len(got) != spillQuota {
 		t.Errorf("request: %d bytes, %v", len(got), err)
 	}
-	if _, err := reply.readAll(); !reply.lost || len(reply.mem) > 0 || err == nil || err.Error() != "the temporary folder "+dir+" takes no more of the body (no such file or directory)" {
+	if _, err := reply.readAll(); !reply.lost || len(reply.mem) > 0 || err == nil ||
+		err.Error() != "the temporary folder "+dir+" takes no more of the body (no such file or directory)" {
 		t.Errorf("reply: lost %t, %d bytes in memory, %v", reply.lost, len(reply.mem), err)
 	}
 	reply.close()
@@ -183,7 +184,8 @@ func TestTooLongABodyGivesItsRoomBack(t *testing.T) {
 	if x.bodySize() != 0 || x.response.file != nil || len(f.idle) != 1 {
 		t.Errorf("%d bytes are kept, %d files wait", x.bodySize(), len(f.idle))
 	}
-	if _, err := x.buildInteraction(1 << 20); err == nil || err.Error() != "a body of more than 1 MiB, the most that is kept (4 MiB passed); --max-body keeps longer ones" {
+	if _, err := x.buildInteraction(1 << 20); err == nil ||
+		err.Error() != "a body of more than 1 MiB, the most that is kept (4 MiB passed); --max-body keeps longer ones" {
 		t.Errorf("error %v", err)
 	}
 }

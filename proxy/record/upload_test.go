@@ -57,7 +57,8 @@ func TestEarlyReplyReachesTheClient(t *testing.T) {
 				}
 				read(t, resp)
 				in := g.only()
-				if want := strings.Repeat("a", 100) + strings.Repeat("b", 200); string(in.Request.Body) != want || string(in.Response.Body) != "early" || in.Duration < 0 {
+				if want := strings.Repeat("a", 100) + strings.Repeat("b", 200); string(in.Request.Body) != want ||
+					string(in.Response.Body) != "early" || in.Duration < 0 {
 					t.Errorf("kept %q, %q, %v", in.Request.Body, in.Response.Body, in.Duration)
 				}
 			})
@@ -84,7 +85,8 @@ func TestUploadThatStopsAfterTheReply(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	_ = write.CloseWithError(io.ErrClosedPipe)
-	if r := g.close(); r.Saved != 0 || len(r.Lost) != 1 || !strings.Contains(r.Lost[0], "the reply came before the request was complete") {
+	if r := g.close(); r.Saved != 0 || len(r.Lost) != 1 ||
+		!strings.Contains(r.Lost[0], "the reply came before the request was complete") {
 		t.Errorf("report %+v", r)
 	}
 }
@@ -104,7 +106,8 @@ func TestUploadThatGoesOnTooLate(t *testing.T) {
 	_, err = http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodConnect})
 	check(t, err)
 	inside := tls.Client(conn, &tls.Config{RootCAs: g.tr.TLSClientConfig.RootCAs, ServerName: "api.anthropic.com"})
-	_, err = io.WriteString(inside, "POST /v1/messages HTTP/1.1\r\nHost: api.anthropic.com\r\nContent-Length: 1000\r\n\r\n{")
+	_, err = io.WriteString(inside,
+		"POST /v1/messages HTTP/1.1\r\nHost: api.anthropic.com\r\nContent-Length: 1000\r\n\r\n{")
 	check(t, err)
 	answers := bufio.NewReader(inside)
 	resp, err := http.ReadResponse(answers, nil)
@@ -140,7 +143,8 @@ func TestRequestTrailers(t *testing.T) {
 					req.Trailer.Set("X-Sum", "42")
 					return end.Read(p)
 				})
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, endpoint, io.MultiReader(strings.NewReader("body"), atEnd))
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, endpoint,
+					io.MultiReader(strings.NewReader("body"), atEnd))
 				check(t, err)
 				req.Trailer = http.Header{"X-Sum": nil}
 				resp, err := g.client.Do(req)

@@ -49,10 +49,12 @@ func TestAllocationsAreBounded(t *testing.T) {
 func BenchmarkShort(b *testing.B) {
 	words := strings.Repeat("Name three capitals of Europe and a river each. ", 84)
 	in := simple()
-	in.Request.Header = http.Header{"X-Api-Key": {"test-key-of-the-benchmark"}, "Content-Type": {"application/json"}, "Anthropic-Version": {"2023-06-01"}, "User-Agent": {"Go-http-client/1.1"}}
+	in.Request.Header = http.Header{"X-Api-Key": {"test-key-of-the-benchmark"}, "Content-Type": {"application/json"},
+		"Anthropic-Version": {"2023-06-01"}, "User-Agent": {"Go-http-client/1.1"}}
 	in.Request.Body = []byte(`{"model":"claude-sonnet-4-5","max_tokens":64,"stream":true,"messages":[{"role":"user","content":"` + words[:len(words)/2] + `"}]}`)
 	in.Response.Body = []byte(`{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"` + words + `"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`)
-	in.Response.Header = http.Header{"Content-Type": {"application/json"}, "Date": {"Sat, 21 Nov 2026 13:00:00 GMT"}, "Content-Length": {"4096"}}
+	in.Response.Header = http.Header{"Content-Type": {"application/json"}, "Date": {"Sat, 21 Nov 2026 13:00:00 GMT"},
+		"Content-Length": {"4096"}}
 	r := New(nil)
 	b.SetBytes(int64(len(in.Request.Body) + len(in.Response.Body)))
 	b.ReportAllocs()

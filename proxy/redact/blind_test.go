@@ -136,8 +136,10 @@ func (row blindRow) record(t *testing.T) (outcome, detail string) {
 }
 
 func (row blindRow) exchange() (in cassette.Interaction) {
-	in.Request = cassette.Request{Method: row.Method, URL: row.URL, Header: headerOf(row.RequestHeaders), Body: []byte(row.RequestBody)}
-	in.Response = cassette.Response{Status: row.ResponseStatus, Header: headerOf(row.ResponseHeaders), Body: []byte(row.ResponseBody)}
+	in.Request = cassette.Request{Method: row.Method, URL: row.URL, Header: headerOf(row.RequestHeaders),
+		Body: []byte(row.RequestBody)}
+	in.Response = cassette.Response{Status: row.ResponseStatus, Header: headerOf(row.ResponseHeaders),
+		Body: []byte(row.ResponseBody)}
 	return in
 }
 
@@ -174,5 +176,6 @@ func (row blindRow) survivesIn(text string) bool {
 		}
 		return true
 	}
-	return slices.ContainsFunc(append(row.SecretForms, row.Secret), func(form string) bool { return strings.Contains(text, form) })
+	return slices.ContainsFunc(append(row.SecretForms, row.Secret),
+		func(form string) bool { return strings.Contains(text, form) })
 }

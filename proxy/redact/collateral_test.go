@@ -14,7 +14,8 @@ import (
 // or a member says it, too.
 func TestPublicWordsStay(t *testing.T) {
 	const model, id = "claude-sonnet-4-5-20250929", "resp_68af4030592c81938ec0a5fbab4a3e9f05438e46b5f69a3b"
-	body := `{"model":"` + model + `","previous_response_id":"` + id + `","input":"Say ` + model + `, gpt-4o-mini, workload-identity and production."}`
+	body := `{"model":"` + model + `","previous_response_id":"` + id + `","input":"Say ` + model +
+		`, gpt-4o-mini, workload-identity and production."}`
 	for name, header := range map[string]http.Header{
 		"a model":                   {"X-Model": {model}},
 		"a model as a key":          {"X-Api-Key": {model}},
@@ -33,8 +34,10 @@ func TestPublicWordsStay(t *testing.T) {
 		r := New([]byte("k"))
 		for range 2 {
 			out := r.Interaction(in)
-			if string(out.Request.Body) != body || string(out.Response.Body) != string(in.Response.Body) || out.Redacted != "" {
-				t.Errorf("%s: the bodies became\n%s\n%s\nmarked %q", name, out.Request.Body, out.Response.Body, out.Redacted)
+			if string(out.Request.Body) != body || string(out.Response.Body) != string(in.Response.Body) ||
+				out.Redacted != "" {
+				t.Errorf("%s: the bodies became\n%s\n%s\nmarked %q", name, out.Request.Body, out.Response.Body,
+					out.Redacted)
 			}
 		}
 	}
@@ -83,7 +86,9 @@ func TestHugeHeader(t *testing.T) {
 	began := time.Now()
 	out := r.Interaction(in)
 	took := time.Since(began)
-	if got := string(out.Response.Body); strings.Contains(got, secret[:20]) || !strings.HasPrefix(got, "you sent REDACTED") || !strings.HasSuffix(got, "!") || len(got) != len(in.Response.Body) {
+	if got := string(out.Response.Body); strings.Contains(got, secret[:20]) ||
+		!strings.HasPrefix(got, "you sent REDACTED") || !strings.HasSuffix(got, "!") ||
+		len(got) != len(in.Response.Body) {
 		t.Errorf("body %.60s…%s", got, got[len(got)-20:])
 	}
 	if out.Request.Header.Get("Authorization")[7:107] == r.pseudonymFor(secret[:1000])[:100] {

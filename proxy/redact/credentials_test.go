@@ -33,8 +33,10 @@ func TestShortIssuedTokens(t *testing.T) {
 	for _, token := range []string{"quLcLzbt8ki8", "oJBYjKavUYUz"} {
 		in := simple()
 		in.Response.Header = http.Header{"Content-Type": {"application/json"}}
-		in.Request.URL, in.Response.Body = "https://api.example.com/oauth/token", []byte(`{"refreshToken":"`+token+`","error":{"token":"invalid_token"}}`)
-		if got := string(New(nil).Interaction(in).Response.Body); strings.Contains(got, token) || !strings.Contains(got, "invalid_token") {
+		in.Request.URL, in.Response.Body = "https://api.example.com/oauth/token",
+			[]byte(`{"refreshToken":"`+token+`","error":{"token":"invalid_token"}}`)
+		if got := string(New(nil).Interaction(in).Response.Body); strings.Contains(got, token) ||
+			!strings.Contains(got, "invalid_token") {
 			t.Error(got)
 		}
 	}
@@ -45,11 +47,12 @@ func TestShortIssuedTokens(t *testing.T) {
 func TestCredentialsInBodies(t *testing.T) {
 	form, multipart := "application/x-www-form-urlencoded", `multipart/form-data; boundary="b=x"`
 	requests := map[string]struct{ kind, body string }{
-		"form":             {form, "grant_type=x&client_secret=%s&next=1"},
-		"form, last":       {form + "; charset=utf-8", "refresh%%5Ftoken=%s"},
-		"JSON as a form":   {form, `{"model":"m","api_key":"%s"}`},
-		"deep, as a form":  {form, `{"tools":[{"headers":{"Authorization":"Bearer %s"}}]}`},
-		"multipart":        {multipart, "--b=x\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n%s\r\n--b=x--"},
+		"form":            {form, "grant_type=x&client_secret=%s&next=1"},
+		"form, last":      {form + "; charset=utf-8", "refresh%%5Ftoken=%s"},
+		"JSON as a form":  {form, `{"model":"m","api_key":"%s"}`},
+		"deep, as a form": {form, `{"tools":[{"headers":{"Authorization":"Bearer %s"}}]}`},
+		"multipart": {multipart,
+			"--b=x\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n%s\r\n--b=x--"},
 		"multipart, torn":  {multipart, "--b=x\r\nContent-Disposition: form-data; name=api_key\r\n\r\n%s"},
 		"top of JSON":      {"", `{"grant_type":"x","refresh_token":"%s"}`},
 		"MCP header":       {"", `{"mcp_servers":[{"headers":{"X-Our-Name":"%s"}}]}`},
@@ -64,7 +67,8 @@ func TestCredentialsInBodies(t *testing.T) {
 	for name, c := range requests {
 		kinds := []string{c.kind}
 		if c.kind != multipart { // which says in its type where its parts begin
-			kinds = []string{"", "application/json", form, multipart, "text/plain", "application/octet-stream", "not a type"}
+			kinds = []string{"", "application/json", form, multipart, "text/plain", "application/octet-stream",
+				"not a type"}
 		}
 		for _, kind := range kinds {
 			secret := secretAt(len(name))
@@ -152,7 +156,8 @@ func TestInterleavedStreams(t *testing.T) {
 	for at := 0; at < len(secret); at += 4 {
 		for choice := range 2 {
 			piece, _ := json.Marshal(secret[at:min(at+4, len(secret))])
-			in.Response.Body = fmt.Appendf(in.Response.Body, "data: {\"choices\":[{\"index\":%d,\"delta\":{\"content\":%s}}]}\n\n", choice, piece)
+			in.Response.Body = fmt.Appendf(in.Response.Body,
+				"data: {\"choices\":[{\"index\":%d,\"delta\":{\"content\":%s}}]}\n\n", choice, piece)
 		}
 	}
 	out := New(nil).Interaction(in)
@@ -181,7 +186,8 @@ func TestPiecesAcrossWindows(t *testing.T) {
 	for _, fill := range []int{0, 10, window - len(secret), window - 3, window, 3 * window, 2*130 + 1} {
 		in := simple()
 		in.Request.Header.Set("X-Api-Key", secret)
-		in.Response.Body = fmt.Appendf(nil, "data: {\"t\":\"%s%s\"}\n\ndata: {\"t\":\"%s\"}\n\ndata: {\"t\":\"%s%s\"}\n\n",
+		in.Response.Body = fmt.Appendf(nil,
+			"data: {\"t\":\"%s%s\"}\n\ndata: {\"t\":\"%s\"}\n\ndata: {\"t\":\"%s%s\"}\n\n",
 			strings.Repeat("x", fill), secret[:5], secret[5:20], secret[20:], strings.Repeat("y", fill))
 		got := string(New(nil).Interaction(in).Response.Body)
 		for _, piece := range []string{secret[:5] + `"`, secret[5:20], secret[20:]} {
@@ -253,8 +259,10 @@ func TestGuessesAreBounded(t *testing.T) {
 // left alone the second time.
 func FuzzBody(f *testing.F) {
 	f.Add("application/x-www-form-urlencoded", "a=b&client_secret=0123456789abcdef&=&&x", `{"access_token":"x`)
-	f.Add("multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=key\r\n\r\nv\r\n--b--", "[{}]")
-	f.Add("application/json", `{"tools":[{"headers":{"X":"y"},"u":"https://a:b@c?key=d#e"}],"password":"\u00e9\`, `data: {"index":1}`)
+	f.Add("multipart/form-data; boundary=b",
+		"--b\r\nContent-Disposition: form-data; name=key\r\n\r\nv\r\n--b--", "[{}]")
+	f.Add("application/json", `{"tools":[{"headers":{"X":"y"},"u":"https://a:b@c?key=d#e"}],"password":"\u00e9\`,
+		`data: {"index":1}`)
 	f.Fuzz(func(t *testing.T, kind, asked, answered string) {
 		in := simple()
 		in.Request.Header.Set("Content-Type", kind)
@@ -311,7 +319,8 @@ func TestOtherArgumentsStay(t *testing.T) {
 // where it stands.
 func TestDeepBodies(t *testing.T) {
 	in := simple()
-	in.Request.Body = []byte(strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000) + `{"api_key":"plainWordsOnlyAndMore"}`)
+	in.Request.Body = []byte(strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000) +
+		`{"api_key":"plainWordsOnlyAndMore"}`)
 	in.Response.Body = nil
 	check(t, "behind depth", in, "plainWordsOnlyAndMore")
 }

@@ -60,5 +60,6 @@ func isSecretByForm(name, value string) bool {
 	if values.HasSecretForm(value) {
 		return true
 	}
-	return values.LooksLikeKey(value) && !strings.ContainsAny(value, "/:,") && !values.IsHexadecimal(value) && !names.IsID([]byte(name))
+	return values.LooksLikeKey(value) && !strings.ContainsAny(value, "/:,") && !values.IsHexadecimal(value) &&
+		!names.IsID([]byte(name))
 }

@@ -52,7 +52,8 @@ func jsonForms(secret string) (out []string) {
 
 // urlForms returns the ways in which a text is escaped in URLs.
 func urlForms(secret string) (out []string) {
-	for _, s := range []string{url.QueryEscape(secret), url.PathEscape(secret), strings.ReplaceAll(url.QueryEscape(secret), "+", "%20")} {
+	for _, s := range []string{url.QueryEscape(secret), url.PathEscape(secret),
+		strings.ReplaceAll(url.QueryEscape(secret), "+", "%20")} {
 		out = append(out, s, lowerHex(s))
 	}
 	return out

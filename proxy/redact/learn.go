@@ -49,7 +49,8 @@ func isLearnable(secret string) bool {
 		return false
 	}
 	return len(secret) >= values.MinSecret || len(secret) >= values.MinWord &&
-		(values.HasLettersAndDigits(secret) || values.GuessBits(secret) >= values.LeastIssuedBits || values.IsRandomLetters(secret))
+		(values.HasLettersAndDigits(secret) || values.GuessBits(secret) >= values.LeastIssuedBits ||
+			values.IsRandomLetters(secret))
 }
 
 // Late returns how many interactions were redacted before a secret became known that they
@@ -69,7 +70,8 @@ func (r *Redactor) learnInteraction(in cassette.Interaction, asked, answered bod
 	r.notePublic(append(answered.Public, structure.PublicInHeader(in.Response.Header)...))
 	r.learnRequest(in.Request, asked)
 	r.learnFound(r.responseSecrets(in.Response, answered.Credentials))
-	r.Learn(append(r.own.secrets("", r.own.withoutKept(in.Response.Header)), structure.SecretsIn(in.Response.Body, answered.own)...)...)
+	r.Learn(append(r.own.secrets("", r.own.withoutKept(in.Response.Header)),
+		structure.SecretsIn(in.Response.Body, answered.own)...)...)
 	r.mu.Lock()
 	m := r.known
 	r.uses++

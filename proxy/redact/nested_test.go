@@ -40,10 +40,12 @@ func TestArgumentsInEachForm(t *testing.T) {
 			return `{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"t","input":` + a + `}]}`
 		},
 		"Gemini": func(a string) string {
-			return `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"t","args":` + a + `}}]}}]}`
+			return `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"t","args":` +
+				a + `}}]}}]}`
 		},
 		"Responses": func(a string) string {
-			return `{"output":[{"type":"function_call","call_id":"call_1","name":"t","arguments":` + quotedJSON(a) + `}]}`
+			return `{"output":[{"type":"function_call","call_id":"call_1","name":"t","arguments":` +
+				quotedJSON(a) + `}]}`
 		},
 		"Chat": func(a string) string {
 			return `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"call_1","function":{"name":"t","arguments":` + quotedJSON(a) + `}}]}}]}`
@@ -66,7 +68,8 @@ func TestArgumentsInEachForm(t *testing.T) {
 			body := []byte(write(strings.ReplaceAll(arguments, "VALUE", secret)))
 			in.Request.Body = body
 			in.Response.Body = body
-			for side, out := range map[string][]byte{"request": New([]byte("k")).Interaction(in).Request.Body, "reply": New([]byte("k")).Interaction(in).Response.Body} {
+			for side, out := range map[string][]byte{"request": New([]byte("k")).Interaction(in).Request.Body,
+				"reply": New([]byte("k")).Interaction(in).Response.Body} {
 				if isGone := !strings.Contains(string(out), secret); isGone != isSecret {
 					t.Errorf("%s, %s: became %s", form, side, out)
 				}

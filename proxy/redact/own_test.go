@@ -26,7 +26,8 @@ func TestOwnRules(t *testing.T) {
 	in.Request.Header.Set("X-Region-Token", "eu-1-Ab3dEf9hIj2kLmN")
 	in.Request.Body = []byte(`{"messages":[{"customer_email":"ann@acme.example","content":"I am cust_00001234."}],"user":{"name":"Ann"},"agent":{"name":"bob"},"api_key":"0001plainWordsOnly0001more"}`)
 	in.Response.Body = []byte("data: {\"text\":\"Hello cust_0000\"}\n\ndata: {\"text\":\"1234, eu-1-Ab3dEf9hIj2kLmN\"}\n\n")
-	r, own := withRules(t, []string{"tenant", "customer-email", "user.name", "/cust_[0-9]{8}/"}, []string{"x-region-token", "agent.name", "api_key"})
+	r, own := withRules(t, []string{"tenant", "customer-email", "user.name", "/cust_[0-9]{8}/"},
+		[]string{"x-region-token", "agent.name", "api_key"})
 	out := r.Interaction(in)
 	all := text(out)
 	for _, gone := range []string{"acme-industries", "ann@acme", "cust_0000", `"Ann"`} {
@@ -34,7 +35,8 @@ func TestOwnRules(t *testing.T) {
 			t.Errorf("%s survives in\n%s", gone, all)
 		}
 	}
-	for _, stays := range []string{"page=acme", "eu-1-Ab3dEf9hIj2kLmN", `"bob"`, "0001plainWordsOnly0001more", "1234, eu"} {
+	for _, stays := range []string{"page=acme", "eu-1-Ab3dEf9hIj2kLmN", `"bob"`, "0001plainWordsOnly0001more",
+		"1234, eu"} {
 		if !strings.Contains(all, stays) && stays != "1234, eu" {
 			t.Errorf("%s is gone from\n%s", stays, all)
 		}
@@ -64,9 +66,12 @@ func TestOwnRulesInForms(t *testing.T) {
 func TestBadOwnRules(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "use NAME", "*": "use NAME", "a b": "use NAME", "a.b.c": "use NAME", ".a": "use NAME", "a.": "use NAME",
-		"/x": "between slashes", "//": "between slashes", "/(/": "not a regular expression", "/a*/": "matches the empty text", "/.*/": "everything", "/./": "matches every text", `/[\w-]+/`: "matches every text", "/[^x]+|x/": "matches every text",
+		"/x": "between slashes", "//": "between slashes", "/(/": "not a regular expression",
+		"/a*/": "matches the empty text", "/.*/": "everything", "/./": "matches every text",
+		`/[\w-]+/`: "matches every text", "/[^x]+|x/": "matches every text",
 	} {
-		if _, err := ParseOwn([]string{text}, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "redact: ") {
+		if _, err := ParseOwn([]string{text}, nil); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "redact: ") {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -85,7 +90,8 @@ func FuzzOwn(f *testing.F) {
 		}
 		r := New([]byte("k"))
 		r.Use(own)
-		in := cassette.Interaction{Request: cassette.Request{URL: "https://h/?" + redact + "=1", Body: []byte(body)}, Response: cassette.Response{Body: []byte(body)}}
+		in := cassette.Interaction{Request: cassette.Request{URL: "https://h/?" + redact + "=1", Body: []byte(body)},
+			Response: cassette.Response{Body: []byte(body)}}
 		out := r.Interaction(in)
 		if len(out.Request.Body) != len(body) || len(out.Response.Body) != len(body) {
 			t.Fatalf("lengths changed: %q", out.Request.Body)

@@ -74,7 +74,8 @@ func (o *Own) addTo(found structure.Findings, body *jsonscan.Index) bodyFindings
 	}
 	if !seen {
 		redacted = structure.PairsNamed(b, 0, redacted, o.isNamed)
-		kept = structure.PairsNamed(b, 0, kept, func(name string) bool { return findNamed(o.keep, nil, []byte(name)) != nil })
+		kept = structure.PairsNamed(b, 0, kept,
+			func(name string) bool { return findNamed(o.keep, nil, []byte(name)) != nil })
 		kept, redacted = append(kept, matchedBy(o.keep, b)...), append(redacted, matchedBy(o.redact, b)...)
 	}
 	f.own = lex.Without(redacted, kept)
@@ -157,7 +158,8 @@ func (o *Own) urlSpans(raw string) []lex.Span {
 	kept := matchedBy(o.keep, []byte(raw))
 	if at > 0 {
 		found = structure.PairsNamed([]byte(raw), at, found, o.isNamed)
-		kept = structure.PairsNamed([]byte(raw), at, kept, func(name string) bool { return findNamed(o.keep, nil, []byte(name)) != nil })
+		kept = structure.PairsNamed([]byte(raw), at, kept,
+			func(name string) bool { return findNamed(o.keep, nil, []byte(name)) != nil })
 	}
 	found = lex.Without(append(found, matchedBy(o.redact, []byte(raw))...), kept)
 	slices.SortFunc(found, func(a, b lex.Span) int { return a.Start - b.Start })

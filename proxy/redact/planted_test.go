@@ -79,7 +79,8 @@ func makeSecret(shape, seed string) (secret, core string) {
 
 // spelled is the secret as its place writes it.
 func (p planted) spelled() string {
-	if p.place == "query" || p.place == "form" || strings.Contains(p.line, "://svc") || strings.Contains(p.line, "api/mcp?") {
+	if p.place == "query" || p.place == "form" || strings.Contains(p.line, "://svc") ||
+		strings.Contains(p.line, "api/mcp?") {
 		return url.QueryEscape(p.secret)
 	}
 	return p.secret
@@ -125,7 +126,8 @@ func (p planted) exchange(t *testing.T) cassette.Interaction {
 		in.Response.Body = []byte(`{}`)
 	case "stream":
 		in.Response.Header.Set("Content-Type", "text/event-stream")
-		in.Response.Body = []byte("event: x\ndata: " + strings.ReplaceAll(p.text, `\n`, "\n") + "\n\nevent: done\ndata: {}\n\n")
+		in.Response.Body = []byte("event: x\ndata: " + strings.ReplaceAll(p.text, `\n`, "\n") +
+			"\n\nevent: done\ndata: {}\n\n")
 	case "answer":
 		name, value, _ := strings.Cut(p.text, ": ")
 		in.Response.Header.Set(name, value)
@@ -187,7 +189,8 @@ func (p planted) damage(was, is []byte) string {
 			}
 			at += n
 			from := at
-			if scheme := bytes.LastIndex(was[:at], []byte("://")); scheme >= 0 && !bytes.ContainsAny(was[scheme+3:at], "/ ") {
+			if scheme := bytes.LastIndex(was[:at], []byte("://")); scheme >= 0 &&
+				!bytes.ContainsAny(was[scheme+3:at], "/ ") {
 				from = scheme + 3
 			}
 			for i := from; i < at+len(form); i++ {

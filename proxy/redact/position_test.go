@@ -27,7 +27,8 @@ func TestPositionsHoldForAnyValue(t *testing.T) {
 			for _, value := range []string{"QzKvBnMwLrTyPlKjHgFd", "qzkvbnmwlrty", "letmeinplease", "wombat"} {
 				in := simple()
 				in.Request.Body = []byte(strings.NewReplacer("NAME", name, "VALUE", value).Replace(body))
-				if got := string(New([]byte("k")).Interaction(in).Request.Body); strings.Contains(got, value) || !strings.Contains(got, name) {
+				if got := string(New([]byte("k")).Interaction(in).Request.Body); strings.Contains(got, value) ||
+					!strings.Contains(got, name) {
 					t.Errorf("%s: became %s", where, got)
 				}
 			}
@@ -37,9 +38,11 @@ func TestPositionsHoldForAnyValue(t *testing.T) {
 		for _, value := range []string{"wombat", "qzkvbnmwlrty", "12345678"} {
 			in := simple()
 			in.Request.URL = "https://mcp.example/sse?a=1&" + query + "=" + value
-			in.Request.Body = []byte(`{"tools":[{"type":"mcp","server_url":"` + in.Request.URL + `"}],"input":"wombat 12345678 qzkvbnmwlrty"}`)
+			in.Request.Body = []byte(`{"tools":[{"type":"mcp","server_url":"` + in.Request.URL +
+				`"}],"input":"wombat 12345678 qzkvbnmwlrty"}`)
 			out := New([]byte("k")).Interaction(in).Request
-			if strings.Contains(out.URL, value) || strings.Contains(string(out.Body), "="+value) || !strings.Contains(string(out.Body), "wombat 12345678") {
+			if strings.Contains(out.URL, value) || strings.Contains(string(out.Body), "="+value) ||
+				!strings.Contains(string(out.Body), "wombat 12345678") {
 				t.Errorf("?%s=%s: became %s\n%s", query, value, out.URL, out.Body)
 			}
 		}
@@ -83,7 +86,8 @@ func TestPiecesWhateverTheOrderOfMembers(t *testing.T) {
 		in.Response.Body = []byte(body.String())
 		r := New([]byte("k"))
 		r.Learn(secret)
-		if got := string(r.Interaction(in).Response.Body); strings.Contains(got, `"`+secret[:3]) || strings.Contains(got, secret[6:9]) || strings.Count(got, `"so"`) != len(secret)/3 {
+		if got := string(r.Interaction(in).Response.Body); strings.Contains(got, `"`+secret[:3]) ||
+			strings.Contains(got, secret[6:9]) || strings.Count(got, `"so"`) != len(secret)/3 {
 			t.Errorf("%s: became\n%s", name, got)
 		}
 	}

@@ -23,8 +23,10 @@ func (r *Redactor) pseudonymFor(secret string) string {
 	letters := make([]byte, len(secret)-len(values.Mark))
 	first := copy(letters, r.keyedHash(0, secret))
 	if first < len(letters) { // one stream, keyed by the secret, for the rest
-		block, _ := aes.NewCipher(r.keyedHash(1, secret))                                                // 32 bytes are a key
-		cipher.NewCTR(block, make([]byte, aes.BlockSize)).XORKeyStream(letters[first:], letters[first:]) //nolint:gosec // a keyed stream that must repeat, no encryption
+		block, _ := aes.NewCipher(r.keyedHash(1,
+			secret)) // 32 bytes are a key
+		cipher.NewCTR(block, make([]byte, aes.BlockSize)).XORKeyStream(letters[first:],
+			letters[first:]) //nolint:gosec // a keyed stream that must repeat, no encryption
 	}
 	for i, b := range letters {
 		letters[i] = lex.Alphabet[int(b)%len(lex.Alphabet)]

@@ -89,7 +89,8 @@ const (
 
 // Rules names what Interaction does, for Meta.Redaction.
 func (r *Redactor) Rules() []string {
-	return []string{ruleHeaders, ruleCredentials, ruleCookies, ruleQuery, ruleBody, ruleAnswers, ruleReflections, ruleFragments}
+	return []string{ruleHeaders, ruleCredentials, ruleCookies, ruleQuery, ruleBody, ruleAnswers, ruleReflections,
+		ruleFragments}
 }
 
 // Text returns s without the secrets known so far, for messages to people.
@@ -118,12 +119,14 @@ func (r *Redactor) redactInteraction(in cassette.Interaction, isOwned bool) cass
 	request, response := jsonscan.NewIndex(in.Request.Body), jsonscan.NewIndex(in.Response.Body)
 	asked, askedHere := r.searchRequest(in.Request, request)
 	answered := r.own.addTo(structure.Response(in.Response, response, structure.IssuesSecrets(in.Request)), response)
-	answeredHere, _ := r.lookIntoWords(in.Response.Header, response, []lex.Span{lex.Between(0, len(response.Text))}, &answered.Findings)
+	answeredHere, _ := r.lookIntoWords(in.Response.Header, response, []lex.Span{lex.Between(0, len(response.Text))},
+		&answered.Findings)
 	m := r.learnInteraction(in, asked, answered)
 	forRequest := m.withSecrets(askedHere...)
 	forResponse := forRequest.withSecrets(answeredHere...)
 	out := in
-	said, replied := draft{b: in.Request.Body, own: isOwned, index: request}, draft{b: in.Response.Body, own: isOwned, index: response}
+	said, replied := draft{b: in.Request.Body, own: isOwned, index: request},
+		draft{b: in.Response.Body, own: isOwned, index: response}
 	r.redactBody(&said, asked.Credentials, forRequest)
 	r.redactBody(&replied, answered.Credentials, forResponse)
 	out.Request = r.redactOutside(in.Request, m)

@@ -36,7 +36,8 @@ func simple() cassette.Interaction {
 
 // text is everything of an interaction that reaches a file.
 func text(in cassette.Interaction) string {
-	return fmt.Sprintf("%s\n%s\n%v\n%s\n%v\n%s\n%v", in.Request.Method, in.Request.URL, in.Request.Header, in.Request.Body,
+	return fmt.Sprintf("%s\n%s\n%v\n%s\n%v\n%s\n%v", in.Request.Method, in.Request.URL, in.Request.Header,
+		in.Request.Body,
 		in.Response.Header, in.Response.Body, in.Response.Trailer)
 }
 
@@ -60,7 +61,8 @@ var places = map[string]func(in *cassette.Interaction, secret string){
 	},
 	"lower case": func(in *cassette.Interaction, s string) { in.Request.Header = http.Header{"x-goog-api-key": {s}} },
 	"basic": func(in *cassette.Interaction, s string) {
-		in.Request.Header = http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("user:"+s))}}
+		in.Request.Header = http.Header{"Authorization": {"Basic " +
+			base64.StdEncoding.EncodeToString([]byte("user:"+s))}}
 		in.Response.Body = []byte("data: " + s + "\n")
 	},
 	"api-key": func(in *cassette.Interaction, s string) { in.Request.Header.Set("Api-Key", s) },
@@ -93,7 +95,10 @@ var places = map[string]func(in *cassette.Interaction, secret string){
 	},
 	"other parameter": func(in *cassette.Interaction, s string) { in.Request.URL += "?q=" + url.QueryEscape(s) },
 	"path":            func(in *cassette.Interaction, s string) { in.Request.URL += "/" + url.PathEscape(s) + "/x" },
-	"clear header":    func(in *cassette.Interaction, s string) { in.Request.Header.Set("User-Agent", "agent/1 ("+s+")") },
+	"clear header": func(in *cassette.Interaction,
+		s string) {
+		in.Request.Header.Set("User-Agent", "agent/1 ("+s+")")
+	},
 	"response header": func(in *cassette.Interaction, s string) {
 		in.Response.Header.Set("Www-Authenticate", `Bearer realm="`+s+`"`)
 	},
@@ -111,7 +116,8 @@ var places = map[string]func(in *cassette.Interaction, secret string){
 		in.Response.Body = []byte(strings.ReplaceAll(string(b), "/", `\/`))
 	},
 	"URL in body": func(in *cassette.Interaction, s string) {
-		in.Response.Body = []byte(`{"u":"https://h/?k=` + strings.NewReplacer("%2F", "%2f", "%3C", "%3c").Replace(url.QueryEscape(s)) + `"}`)
+		in.Response.Body = []byte(`{"u":"https://h/?k=` +
+			strings.NewReplacer("%2F", "%2f", "%3C", "%3c").Replace(url.QueryEscape(s)) + `"}`)
 	},
 	"base64": func(in *cassette.Interaction, s string) {
 		in.Response.Body = []byte(base64.StdEncoding.EncodeToString([]byte(s)))
@@ -125,17 +131,20 @@ var places = map[string]func(in *cassette.Interaction, secret string){
 	"deltas": func(in *cassette.Interaction, s string) {
 		in.Response.Body = nil
 		for _, piece := range []string{"Your key:\n" + s[:3], s[3:4], s[4 : len(s)-5], s[len(s)-5:] + "."} {
-			b, _ := json.Marshal(map[string]any{"type": "content_block_delta", "delta": map[string]string{"type": "text_delta", "text": piece}})
+			b, _ := json.Marshal(map[string]any{"type": "content_block_delta",
+				"delta": map[string]string{"type": "text_delta", "text": piece}})
 			in.Response.Body = fmt.Appendf(in.Response.Body, "event: content_block_delta\ndata: %s\n\n", b)
 		}
 	},
 	"MCP server": func(in *cassette.Interaction, s string) {
 		in.Request.Header = nil
-		in.Request.Body, _ = json.Marshal(map[string]any{"mcp_servers": []any{map[string]string{"url": "https://h", "authorization_token": s}}})
+		in.Request.Body, _ = json.Marshal(map[string]any{"mcp_servers": []any{map[string]string{"url": "https://h",
+			"authorization_token": s}}})
 	},
 	"tool header": func(in *cassette.Interaction, s string) {
 		in.Request.Header = nil
-		in.Request.Body, _ = json.Marshal(map[string]any{"tools": []any{map[string]any{"type": "mcp", "headers": map[string]string{"Authorization": "Bearer " + s}}}})
+		in.Request.Body, _ = json.Marshal(map[string]any{"tools": []any{map[string]any{"type": "mcp",
+			"headers": map[string]string{"Authorization": "Bearer " + s}}}})
 		in.Response.Body = []byte("error: bad token " + s)
 	},
 }
@@ -156,7 +165,8 @@ func TestCanaries(t *testing.T) {
 				if d := cmp.Diff(before, in); d != "" {
 					t.Errorf("the input changed:\n%s", d)
 				}
-				if len(out.Request.Body) != len(in.Request.Body) || len(out.Response.Body) != len(in.Response.Body) || len(out.Request.URL) != len(in.Request.URL) {
+				if len(out.Request.Body) != len(in.Request.Body) || len(out.Response.Body) != len(in.Response.Body) ||
+					len(out.Request.URL) != len(in.Request.URL) {
 					t.Errorf("lengths changed:\n%s", text(out))
 				}
 				if d := cmp.Diff(out, New([]byte("k")).Overwrite(in)); d != "" {
@@ -181,11 +191,13 @@ func TestCopySharesNoMemory(t *testing.T) {
 func TestHarmlessStaysAsItIs(t *testing.T) {
 	in := simple()
 	in.Request.Header = http.Header{
-		"Anthropic-Version": {"2023-06-01"}, "X-Stainless-Lang": {"go"}, "Idempotency-Key": {"0123456789abcdef"}, "Accept": {"*/*"},
+		"Anthropic-Version": {"2023-06-01"}, "X-Stainless-Lang": {"go"}, "Idempotency-Key": {"0123456789abcdef"},
+		"Accept": {"*/*"},
 	}
 	in.Request.URL += "?alt=sse&pageToken=abcdefghijklmnop&key="
 	in.Request.Body = []byte(`{"messages":[{"content":[{"type":"tool_use","input":{"password":"must be longer","api_key":"abcdefghijklmnop"}}]}],"tools":[{"input_schema":{"properties":{"password":{"type":"string"}},"required":["password"]}}]}`)
-	in.Response.Header = http.Header{"Request-Id": {"req_011CU0123456789"}, "Anthropic-Ratelimit-Tokens-Limit": {"4000000"}, "Retry-After": {"3"}}
+	in.Response.Header = http.Header{"Request-Id": {"req_011CU0123456789"},
+		"Anthropic-Ratelimit-Tokens-Limit": {"4000000"}, "Retry-After": {"3"}}
 	in.Response.Body = []byte(`{"signature":"EqQBCkYIBxgCKkAbase64/+","logprobs":[{"token":"abcdefghijklmnop"}]}`)
 	if d := cmp.Diff(in, New(nil).Interaction(in)); d != "" {
 		t.Errorf("changed:\n%s", d)
@@ -207,14 +219,19 @@ func TestCookiesLeaveNoName(t *testing.T) {
 func TestWordsAreNotSecrets(t *testing.T) {
 	const key = "Ab3dEf9hIj2kLm5nOp7q"
 	in := simple()
-	in.Request.Header = http.Header{"X-Api-Key": {"anthropic"}, "Openai-Organization": {"meerkat-burrow-labs"}, "Openai-Project": {"proj_abcdef0123456789"}, "Anthropic-Workspace-Id": {key}}
-	in.Response.Body = []byte(`{"a":"anthropic","o":"meerkat-burrow-labs","p":"proj_abcdef0123456789","w":"` + key + `"}`)
+	in.Request.Header = http.Header{"X-Api-Key": {"anthropic"}, "Openai-Organization": {"meerkat-burrow-labs"},
+		"Openai-Project": {"proj_abcdef0123456789"}, "Anthropic-Workspace-Id": {key}}
+	in.Response.Body = []byte(`{"a":"anthropic","o":"meerkat-burrow-labs","p":"proj_abcdef0123456789","w":"` +
+		key + `"}`)
 	out := New([]byte("k")).Interaction(in)
-	if got, want := string(out.Response.Body), strings.ReplaceAll(string(in.Response.Body), key, New([]byte("k")).pseudonymFor(key)); got != want {
+	if got, want := string(out.Response.Body),
+		strings.ReplaceAll(string(in.Response.Body), key, New([]byte("k")).pseudonymFor(key)); got != want {
 		t.Errorf("body %s", got)
 	}
-	for name, isKept := range map[string]bool{"X-Api-Key": false, "Openai-Organization": true, "Openai-Project": true, "Anthropic-Workspace-Id": false} {
-		if v := out.Request.Header.Get(name); (v == in.Request.Header.Get(name)) != isKept || len(v) != len(in.Request.Header.Get(name)) {
+	for name, isKept := range map[string]bool{"X-Api-Key": false, "Openai-Organization": true, "Openai-Project": true,
+		"Anthropic-Workspace-Id": false} {
+		if v := out.Request.Header.Get(name); (v == in.Request.Header.Get(name)) != isKept ||
+			len(v) != len(in.Request.Header.Get(name)) {
 			t.Errorf("%s = %q", name, v)
 		}
 	}
@@ -234,7 +251,8 @@ func TestPseudonyms(t *testing.T) {
 		t.Errorf("stored %+v\n asked %+v", out.Request, again)
 	}
 	tok := strings.TrimPrefix(out.Request.Header.Get("Authorization"), "Bearer ")
-	if !strings.HasPrefix(tok, values.Mark) || len(tok) != len(secret) || string(out.Request.Body) != `{"x":"`+tok+`"}` {
+	if !strings.HasPrefix(tok, values.Mark) || len(tok) != len(secret) ||
+		string(out.Request.Body) != `{"x":"`+tok+`"}` {
 		t.Errorf("token %q, body %s", tok, out.Request.Body)
 	}
 	if other := New([]byte("l")).Request(in.Request); other.Header.Get("Authorization") == out.Request.Header.Get("Authorization") {
@@ -247,7 +265,8 @@ func TestPseudonyms(t *testing.T) {
 
 // A short secret is replaced when it is no word.
 func TestShortLearnedSecrets(t *testing.T) {
-	for secret, isReplaced := range map[string]bool{"zqdTuRHJkilf": true, "oJ3kL9mn": true, "production": false, "claudeSonnet": false} {
+	for secret, isReplaced := range map[string]bool{"zqdTuRHJkilf": true, "oJ3kL9mn": true, "production": false,
+		"claudeSonnet": false} {
 		in := simple()
 		in.Request.Body = []byte(`{"input":"say ` + secret + `"}`)
 		r := New(nil)
@@ -263,7 +282,8 @@ func TestShortSecretsBesideEscapes(t *testing.T) {
 	r := New([]byte("k"))
 	secret := "kXbWqTn" + "PzLmRvJc"
 	r.Learn(secret)
-	for before, isWord := range map[string]bool{`\n`: true, `%3D`: true, `\u0022`: true, `\\u0022`: true, "u0022": false, "x": false} {
+	for before, isWord := range map[string]bool{`\n`: true, `%3D`: true, `\u0022`: true, `\\u0022`: true,
+		"u0022": false, "x": false} {
 		if got := r.Text(`"` + before + secret + `"`); strings.Contains(got, secret) == isWord {
 			t.Errorf("after %s: %s", before, got)
 		}
@@ -332,11 +352,13 @@ func FuzzInteraction(f *testing.F) {
 	f.Add("", "://@?&=", `"\`, "{\"a\":")
 	f.Fuzz(func(t *testing.T, credential, url, request, response string) {
 		in := cassette.Interaction{
-			Request:  cassette.Request{URL: url, Header: http.Header{"Authorization": {credential}}, Body: []byte(request)},
+			Request: cassette.Request{URL: url, Header: http.Header{"Authorization": {credential}},
+				Body: []byte(request)},
 			Response: cassette.Response{Body: []byte(response)},
 		}
 		out := New([]byte("k")).Interaction(in)
-		if len(out.Request.Body) != len(request) || len(out.Response.Body) != len(response) || len(out.Request.URL) != len(url) || len(out.Request.Header.Get("Authorization")) != len(credential) {
+		if len(out.Request.Body) != len(request) || len(out.Response.Body) != len(response) ||
+			len(out.Request.URL) != len(url) || len(out.Request.Header.Get("Authorization")) != len(credential) {
 			t.Fatalf("lengths changed: %+v", out)
 		}
 		if secret := values.WithoutScheme(credential); len(secret) >= values.MinSecret && !values.IsPseudonym(secret) {

@@ -44,7 +44,8 @@ func (t *searchedTexts) leaveOut(body *jsonscan.Index) (left []lex.Span, fresh [
 	if len(body.Text) >= shortestSearched {
 		body.MarkSearched(func(s jsonscan.String) bool {
 			size := s.Value.End - s.Value.Start
-			if s.IsPair || size < shortestSearched || size > jsonscan.MaxNested || size > maxSearched && s.Region != jsonscan.Conversation {
+			if s.IsPair || size < shortestSearched || size > jsonscan.MaxNested ||
+				size > maxSearched && s.Region != jsonscan.Conversation {
 				return false
 			}
 			sum := t.hash(body.Text, s)

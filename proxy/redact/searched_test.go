@@ -35,8 +35,9 @@ func TestSearchedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		messages = append(messages, fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":%s}]}`, quoted))
-		in := cassette.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages", Header: http.Header{"Content-Type": {"application/json"}},
-			Body: []byte(`{"model":"m","messages":[` + strings.Join(messages, ",") + `]}`)}
+		in := cassette.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
+			Header: http.Header{"Content-Type": {"application/json"}},
+			Body:   []byte(`{"model":"m","messages":[` + strings.Join(messages, ",") + `]}`)}
 		got, want := once.Request(in), always.Request(in)
 		if string(got.Body) != string(want.Body) {
 			t.Fatalf("message %d: the redactor that remembers says\n%s\ninstead of\n%s", n, got.Body, want.Body)
@@ -84,7 +85,8 @@ func TestLeftOut(t *testing.T) {
 func TestSearchedElsewhere(t *testing.T) {
 	r := New([]byte("key"))
 	value := strings.Repeat("a b c d e f g h ", 100)
-	for body, want := range map[string]int{`{"content":{"text":"` + value + `"}}`: 1, `{"env":{"text":"` + value + `"}}`: 1} {
+	for body, want := range map[string]int{`{"content":{"text":"` + value + `"}}`: 1,
+		`{"env":{"text":"` + value + `"}}`: 1} {
 		x := jsonscan.NewIndex([]byte(body))
 		_, fresh := r.searched.leaveOut(x)
 		if len(fresh) != want {

@@ -73,7 +73,8 @@ func (t *textStream) texts() iter.Seq[[]byte] {
 // name: of headers, of a command line, or a document.
 func (t *textStream) mayBeSetting(s jsonscan.String) bool {
 	key, value := s.Key.In(t.Text), s.Value.In(t.Text)
-	return lex.HasSuffixFold(key, "headers") || len(value) > 0 && (value[0] == '{' || value[0] == '-' && structure.IsArguments(key))
+	return lex.HasSuffixFold(key, "headers") ||
+		len(value) > 0 && (value[0] == '{' || value[0] == '-' && structure.IsArguments(key))
 }
 
 // addPiece appends a piece. Under the name of a credential the name is said with each, as the search in
@@ -155,7 +156,8 @@ func otherLines(b []byte) (out []byte) {
 	for line := range bytes.Lines(b) {
 		if line[0] == ':' {
 			out = append(out, line[1:]...)
-		} else if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(data) > 1 && !jsonscan.IsDocument(data) {
+		} else if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(data) > 1 &&
+			!jsonscan.IsDocument(data) {
 			out = append(out, data...)
 		}
 	}

@@ -53,7 +53,8 @@ func (r *Redactor) lookIntoWords(
 	r.mu.RUnlock()
 	f.Credentials = lex.AddDisjoint(f.Credentials, spans)
 	r.Learn(found...)
-	here = slices.DeleteFunc(found, func(s string) bool { return len(s) < values.MinWord || values.IsPseudonym(s) || isLearnable(s) })
+	here = slices.DeleteFunc(found,
+		func(s string) bool { return len(s) < values.MinWord || values.IsPseudonym(s) || isLearnable(s) })
 	return here, touched
 }
 

@@ -39,10 +39,12 @@ func BenchmarkWords(b *testing.B) {
 func TestRepeatedBeginnings(t *testing.T) {
 	const size, times, longest, slowest = 32 << 10, 16, 5 * 16, 1000
 	prose := []byte(strings.Repeat("Name three capitals of Europe and a river each. ", size/48))
-	for _, part := range []string{"://", "a://", "password=", "http://a?key=", "cookie: a=b1c2d3e4f5;", `"token" `, "-p ", "key "} {
+	for _, part := range []string{"://", "a://", "password=", "http://a?key=", "cookie: a=b1c2d3e4f5;", `"token" `,
+		"-p ", "key "} {
 		short := []byte(strings.Repeat(part, size/len(part)))
 		long := bytes.Repeat(short, times)
-		took := fastest(3, func() { freetext.Search(prose) }, func() { freetext.Search(short) }, func() { freetext.Search(long) })
+		took := fastest(3, func() { freetext.Search(prose) }, func() { freetext.Search(short) },
+			func() { freetext.Search(long) })
 		if took[1] > slowest*took[0] || took[2] > longest*took[1] {
 			t.Errorf("%q: %v, prose %v, %d times the text %v", part, took[1], took[0], times, took[2])
 		}

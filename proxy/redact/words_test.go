@@ -44,7 +44,8 @@ func filled(name, template string) string {
 		kind := strings.Trim(place, "‹›")
 		switch n, _ := strconv.Atoi(kind[1:]); kind[0] {
 		case 'u':
-			return letters(hex, 8) + "-" + letters(hex, 4) + "-4" + letters(hex, 3) + "-a" + letters(hex, 3) + "-" + letters(hex, 12)
+			return letters(hex, 8) + "-" + letters(hex, 4) + "-4" + letters(hex, 3) + "-a" + letters(hex, 3) + "-" +
+				letters(hex, 12)
 		case 'x':
 			return letters(hex, n)
 		case 's':
@@ -85,7 +86,8 @@ func deltasOf(text string) []byte {
 		for size < len(text) && !utf8.RuneStart(text[size]) {
 			size++
 		}
-		fmt.Fprintf(&b, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":%s}}\n\n", quoteJSON(text[:size]))
+		fmt.Fprintf(&b,
+			"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":%s}}\n\n", quoteJSON(text[:size]))
 		text = text[size:]
 	}
 	return b.Bytes()
@@ -97,10 +99,12 @@ var carriers = map[string]func(in *cassette.Interaction, text string){
 		in.Request.Body = []byte(`{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":` + quoteJSON(text) + `}]}]}`)
 	},
 	"escaped twice": func(in *cassette.Interaction, text string) {
-		in.Request.Body = []byte(`{"input":[{"type":"function_call_output","call_id":"c","output":` + quoteJSON(`{"stdout":`+quoteJSON(text)+`}`) + `}]}`)
+		in.Request.Body = []byte(`{"input":[{"type":"function_call_output","call_id":"c","output":` +
+			quoteJSON(`{"stdout":`+quoteJSON(text)+`}`) + `}]}`)
 	},
 	"command": func(in *cassette.Interaction, text string) {
-		in.Request.Body = []byte(`{"contents":[{"parts":[{"functionCall":{"name":"bash","args":{"command":` + quoteJSON(text) + `}}}]}]}`)
+		in.Request.Body = []byte(`{"contents":[{"parts":[{"functionCall":{"name":"bash","args":{"command":` +
+			quoteJSON(text) + `}}}]}]}`)
 	},
 	"document": func(in *cassette.Interaction, text string) {
 		in.Request.Body = []byte(`{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"text/plain","data":"` + base64.StdEncoding.EncodeToString([]byte(text)) + `"}}]}]}`)
@@ -142,7 +146,8 @@ func carried(carrier, text string) cassette.Interaction {
 func spoken(body []byte) string {
 	plain, _ := url.QueryUnescape(string(body))
 	joined := ""
-	searchJoined(&draft{b: body, index: jsonscan.NewIndex(body)}, 4<<10, func(j *joinedText) { joined += string(j.text) })
+	searchJoined(&draft{b: body, index: jsonscan.NewIndex(body)}, 4<<10,
+		func(j *joinedText) { joined += string(j.text) })
 	if _, data, ok := bytes.Cut(body, []byte(`"data":"`)); ok {
 		document, _ := base64.StdEncoding.DecodeString(string(data[:bytes.IndexByte(data, '"')]))
 		joined += string(document)
@@ -233,7 +238,8 @@ func TestTextsSaidAgainAreNotJoined(t *testing.T) {
 		`{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"output_text","text":"` + said + `"}]}]}}`,
 	}
 	in := cassette.Interaction{Request: cassette.Request{Method: "POST", URL: "https://api.openai.com/v1/responses"},
-		Response: cassette.Response{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte("data: " + strings.Join(events, "\n\ndata: ") + "\n\n")}}
+		Response: cassette.Response{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
+			Body: []byte("data: " + strings.Join(events, "\n\ndata: ") + "\n\n")}}
 	if out := New([]byte("k")).Interaction(in); text(out) != text(in) {
 		t.Errorf("changed\n%s\n%s", text(in), text(out))
 	}
@@ -255,16 +261,20 @@ func TestQuotesStay(t *testing.T) {
 // pseudonym: an agent that repeats what a replayed reply said would send another request.
 func TestPseudonymInAValueStays(t *testing.T) {
 	var stream strings.Builder
-	for _, piece := range []string{`{"command":"apksigner sign --ks-pass`, ` pass:schlues`, `selbund-3 --key-pass pass:schluesselbund-4 app.apk"}`} {
-		data, _ := json.Marshal(map[string]any{"type": "content_block_delta", "index": 1, "delta": map[string]string{"type": "input_json_delta", "partial_json": piece}})
+	for _, piece := range []string{`{"command":"apksigner sign --ks-pass`, ` pass:schlues`,
+		`selbund-3 --key-pass pass:schluesselbund-4 app.apk"}`} {
+		data, _ := json.Marshal(map[string]any{"type": "content_block_delta", "index": 1,
+			"delta": map[string]string{"type": "input_json_delta", "partial_json": piece}})
 		fmt.Fprintf(&stream, "event: content_block_delta\ndata: %s\n\n", data)
 	}
-	in := cassette.Interaction{Response: cassette.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte(stream.String())}}
+	in := cassette.Interaction{Response: cassette.Response{Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: []byte(stream.String())}}
 	for i := range 20 {
 		r := New([]byte{byte(i)})
 		r.Learn("schluesselbund-3", "schluesselbund-4")
 		once := r.Interaction(in)
-		if again := r.Interaction(once); string(again.Response.Body) != string(once.Response.Body) || !strings.Contains(string(again.Response.Body), " pass:RED") {
+		if again := r.Interaction(once); string(again.Response.Body) != string(once.Response.Body) ||
+			!strings.Contains(string(again.Response.Body), " pass:RED") {
 			t.Errorf("%s\n%s", once.Response.Body, again.Response.Body)
 		}
 	}

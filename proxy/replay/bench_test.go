@@ -82,7 +82,8 @@ type contest struct {
 const workers, requests = 32, 60
 
 func request(i int) string {
-	return fmt.Sprintf(`{"model":"%d","messages":[{"role":"assistant","content":"a"},{"role":"user","content":"%s"}]}`, i, strings.Repeat("p", 2000))
+	return fmt.Sprintf(`{"model":"%d","messages":[{"role":"assistant","content":"a"},{"role":"user","content":"%s"}]}`,
+		i, strings.Repeat("p", 2000))
 }
 
 func streams(b *testing.B, n int) *cassette.Cassette {

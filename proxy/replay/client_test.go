@@ -41,9 +41,11 @@ const (
 
 func recorded(chunks ...string) cassette.Interaction {
 	in := cassette.Interaction{
-		Request:  cassette.Request{Method: "POST", URL: "https://" + api + path, Proto: "HTTP/1.1", Header: http.Header{}, Body: []byte(`{"stream":true}`)},
-		Response: cassette.Response{Status: 200, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte(strings.Join(chunks, ""))},
-		End:      cassette.EndEOF,
+		Request: cassette.Request{Method: "POST", URL: "https://" + api + path, Proto: "HTTP/1.1",
+			Header: http.Header{}, Body: []byte(`{"stream":true}`)},
+		Response: cassette.Response{Status: 200, Proto: "HTTP/1.1",
+			Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte(strings.Join(chunks, ""))},
+		End: cassette.EndEOF,
 	}
 	for _, chunk := range chunks {
 		in.Timeline = append(in.Timeline, cassette.Chunk{Length: len(chunk)})
@@ -120,7 +122,8 @@ func (h replayServer) client(tb testing.TB, h2 bool) *http.Client {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tr := &http.Transport{Proxy: http.ProxyURL(address), TLSClientConfig: &tls.Config{RootCAs: h.ca.Pool()}, ForceAttemptHTTP2: h2, DisableCompression: true}
+	tr := &http.Transport{Proxy: http.ProxyURL(address), TLSClientConfig: &tls.Config{RootCAs: h.ca.Pool()},
+		ForceAttemptHTTP2: h2, DisableCompression: true}
 	tb.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
 }
@@ -219,7 +222,8 @@ func framesOf(tb testing.TB, conn io.ReadWriter) (frames []string) {
 	for _, kv := range [][2]string{{":method", "POST"}, {":scheme", "https"}, {":authority", api}, {":path", path}} {
 		_ = enc.WriteField(hpack.HeaderField{Name: kv[0], Value: kv[1]})
 	}
-	err := errors.Join(f.WriteSettings(), f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true}),
+	err := errors.Join(f.WriteSettings(),
+		f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true}),
 		f.WriteData(1, true, []byte(`{"stream":true}`)))
 	for err == nil {
 		var frame http2.Frame

@@ -25,7 +25,8 @@ func TestDiff(t *testing.T) {
 		"kind":          {`{"a":{}}`, `{"a":[]}`, []change{{"a", "{}", "[]"}}},
 		"scalar object": {`{"a":1}`, `{"a":{"b":1}}`, []change{{"a", "1", `{"b":1}`}}},
 		"number form":   {`1.0`, `1`, []change{{"", "1.0", "1"}}},
-		"big integer":   {`9007199254740993`, `9007199254740992`, []change{{"", "9007199254740993", "9007199254740992"}}},
+		"big integer": {`9007199254740993`, `9007199254740992`,
+			[]change{{"", "9007199254740993", "9007199254740992"}}},
 		"not JSON":      {`x`, `{}`, []change{{"", "x", "{}"}}},
 		"same text":     {`x`, `x`, nil},
 		"JSON and more": {`{"a":1} x`, `{"a":1} y`, []change{{"", `{"a":1} x`, `{"a":1} y`}}},
@@ -54,8 +55,10 @@ func FuzzDiff(f *testing.F) {
 	f.Add([]byte(`{"a":[1,"x",null,{"b":1.0}]}`), []byte(`{"a":[1,"x",null,{"b":1}]}`))
 	f.Add([]byte(`{"metadata":1,"system":2}`), []byte(`{"system":[{"text":"x-anthropic-billing-header:"}]}`))
 	f.Add([]byte("{\"a\":\"\xff\"}"), []byte(`{"a":1,"a":2}`))
-	f.Add([]byte(`{"messages":[{"role":"system"},{"content":[{"id":"x","type":"t"}]}]}`), []byte(`{"messages":[{"content":[{"id":"y","type":"t"}]}]}`))
-	f.Add([]byte(`{"request":{"session_id":1,"contents":[]},"user_prompt_id":1}`), []byte(`{"request":{"contents":[]}}`))
+	f.Add([]byte(`{"messages":[{"role":"system"},{"content":[{"id":"x","type":"t"}]}]}`),
+		[]byte(`{"messages":[{"content":[{"id":"y","type":"t"}]}]}`))
+	f.Add([]byte(`{"request":{"session_id":1,"contents":[]},"user_prompt_id":1}`),
+		[]byte(`{"request":{"contents":[]}}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		if d := diffJSON(a, a); len(d) != 0 {
 			t.Fatalf("differs from itself: %v", d)
@@ -68,7 +71,8 @@ func FuzzDiff(f *testing.F) {
 			t.Fatalf("equal bodies relaxed by %v", used)
 		}
 		equal := x.computeDigest() == y.computeDigest()
-		x, y = x.withoutVolatile(ruleSet{fields: volatileFields()}), y.withoutVolatile(ruleSet{fields: volatileFields()})
+		x, y = x.withoutVolatile(ruleSet{fields: volatileFields()}),
+			y.withoutVolatile(ruleSet{fields: volatileFields()})
 		for l := Exact; l < levels; l++ {
 			now := x.reduceTo(l).computeDigest() == y.reduceTo(l).computeDigest()
 			if equal && !now {

@@ -21,9 +21,11 @@ func recordExample(dir string) (*cassette.Cassette, error) {
 		return nil, err
 	}
 	if err := w.Append(cassette.Interaction{
-		Request:  cassette.Request{Method: http.MethodPost, URL: "https://api.openai.com/v1/responses", Header: http.Header{}, Body: []byte(`{"model":"m","input":"hello"}`)},
-		Response: cassette.Response{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`{"output":[]}`)},
-		End:      cassette.EndEOF,
+		Request: cassette.Request{Method: http.MethodPost, URL: "https://api.openai.com/v1/responses",
+			Header: http.Header{}, Body: []byte(`{"model":"m","input":"hello"}`)},
+		Response: cassette.Response{Status: 200, Header: http.Header{"Content-Type": {"application/json"}},
+			Body: []byte(`{"output":[]}`)},
+		End: cassette.EndEOF,
 	}); err != nil {
 		return nil, err
 	}
@@ -54,7 +56,8 @@ func ExampleReplayer() {
 	}
 	for _, body := range []string{`{"input":"hello","model":"m"}`, `{"input":"good-bye","model":"m"}`} {
 		answer := httptest.NewRecorder()
-		r.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "https://api.openai.com/v1/responses", strings.NewReader(body)))
+		r.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "https://api.openai.com/v1/responses",
+			strings.NewReader(body)))
 		fmt.Printf("%d %q\n", answer.Code, answer.Header().Get("X-Cassette-Miss"))
 	}
 	fmt.Println(r.Receipt().Summary())

@@ -74,7 +74,8 @@ var observable = map[string]func(h2 bool, got heard) bool{
 		return isReset(h2, got.err) && slices.Equal(got.events, whole[:2])
 	},
 	`fault: status, status: 429, retry_after: "7"`: func(_ bool, got heard) bool {
-		return got.status == 429 && got.header.Get("Retry-After") == "7" && strings.Contains(string(got.body), "rate_limit_error")
+		return got.status == 429 && got.header.Get("Retry-After") == "7" &&
+			strings.Contains(string(got.body), "rate_limit_error")
 	},
 	"fault: status, status: 529": func(_ bool, got heard) bool {
 		return got.status == 529 && strings.Contains(string(got.body), "overloaded_error")
@@ -143,7 +144,8 @@ func missedFault(t *testing.T, plan string, h2 bool, saw func(bool, heard) bool,
 	c.Timeout = patience
 	got := listen(c)
 	if !saw(h2, got) {
-		return fmt.Sprintf("status %d, events %v, %d bytes, ended by %v", got.status, got.events, len(got.body), got.err)
+		return fmt.Sprintf("status %d, events %v, %d bytes, ended by %v", got.status, got.events,
+			len(got.body), got.err)
 	}
 	if fired := server.replayer.Receipt().Faults; len(fired) != 1 {
 		return fmt.Sprintf("the receipt lists %v", fired)
@@ -153,7 +155,8 @@ func missedFault(t *testing.T, plan string, h2 bool, saw func(bool, heard) bool,
 
 // By the base URL, too, a reset is a TCP RST and a close is none.
 func TestEndsByBaseURL(t *testing.T) {
-	for plan, want := range map[string]error{"fault: reset, after_event: 1": syscall.ECONNRESET, "fault: close, after_event: 1": nil} {
+	for plan, want := range map[string]error{"fault: reset, after_event: 1": syscall.ECONNRESET,
+		"fault: close, after_event: 1": nil} {
 		server := faulty(t, plan, recorded(start, text, stop))
 		conn, err := net.Dial("tcp", strings.TrimPrefix(server.proxy.URL(), "http://"))
 		if err != nil {
@@ -161,7 +164,8 @@ func TestEndsByBaseURL(t *testing.T) {
 		}
 		_, _ = io.WriteString(conn, strings.Replace(request, path, "/anthropic"+path, 1))
 		got, err := io.ReadAll(conn)
-		if _, body, _ := strings.Cut(string(got), "\r\n\r\n"); !errors.Is(err, want) || !strings.HasSuffix(body, start+"\r\n") {
+		if _, body, _ := strings.Cut(string(got), "\r\n\r\n"); !errors.Is(err, want) ||
+			!strings.HasSuffix(body, start+"\r\n") {
 			t.Errorf("%s: %q, %v", plan, got, err)
 		}
 		_ = conn.Close()
@@ -170,7 +174,8 @@ func TestEndsByBaseURL(t *testing.T) {
 
 // A retry after a fault gets the recorded reply, and the receipt adds up.
 func TestRetryAfterAFault(t *testing.T) {
-	server := faulty(t, "fault: status, status: 503}, {fault: reset, after_event: 2", recorded(start, text, stop), recorded(start))
+	server := faulty(t, "fault: status, status: 503}, {fault: reset, after_event: 2", recorded(start, text, stop),
+		recorded(start))
 	c := server.client(t, false)
 	var got []string
 	for range 5 {
@@ -184,7 +189,8 @@ func TestRetryAfterAFault(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	r := server.replayer.Receipt()
-	if r.Served != 2 || r.Struck != 3 || r.Missed != 0 || r.Unused != 0 || len(r.Faults) != 3 || r.Seed == nil || *r.Seed != 1 {
+	if r.Served != 2 || r.Struck != 3 || r.Missed != 0 || r.Unused != 0 || len(r.Faults) != 3 || r.Seed == nil ||
+		*r.Seed != 1 {
 		t.Errorf("receipt %+v", r)
 	}
 }
@@ -197,15 +203,17 @@ func TestObserversSeeTheFault(t *testing.T) {
 	}
 	var seen []cassette.Interaction
 	var lines []string
-	server := open(t, replay.Config{Faults: &plan, Observe: func(in cassette.Interaction, _ bool) { seen = append(seen, in) },
-		Log: func(line string) { lines = append(lines, line) }}, recorded(start, text, stop))
+	server := open(t, replay.Config{Faults: &plan,
+		Observe: func(in cassette.Interaction, _ bool) { seen = append(seen, in) },
+		Log:     func(line string) { lines = append(lines, line) }}, recorded(start, text, stop))
 	listen(server.client(t, false))
 	listen(server.client(t, false))
 	if len(seen) != 2 || string(seen[0].Response.Body) != start || seen[0].End != cassette.EndReset ||
 		string(seen[1].Response.Body) != start+text+stop || seen[1].End != cassette.EndEOF {
 		t.Errorf("observed %+v", seen)
 	}
-	if len(lines) != 1 || !strings.HasSuffix(lines[0], "x.yaml: fault: interaction 0: close after_event 1 (byte 53), line 1 of the plan") {
+	if len(lines) != 1 || !strings.HasSuffix(lines[0],
+		"x.yaml: fault: interaction 0: close after_event 1 (byte 53), line 1 of the plan") {
 		t.Errorf("log %q", lines)
 	}
 }
@@ -214,7 +222,8 @@ func TestObserversSeeTheFault(t *testing.T) {
 // HTTP/2: nothing on the way puts them together or divides them.
 func TestBoundariesReachTheClient(t *testing.T) {
 	in := recorded(start+text[:40], text[40:], stop)
-	for _, mode := range []fault.Mode{"", fault.OneByte, fault.MidRune, fault.MidCRLF, fault.MidField, fault.Coalesced, fault.Blocks, fault.Random} {
+	for _, mode := range []fault.Mode{"", fault.OneByte, fault.MidRune, fault.MidCRLF, fault.MidField, fault.Coalesced,
+		fault.Blocks, fault.Random} {
 		server := open(t, replay.Config{Rechunk: mode, Seed: 4}, in, in, in)
 		var ways [3][]string
 		conn := server.dial(t)
@@ -254,7 +263,8 @@ func recut(in cassette.Interaction, mode fault.Mode, at int) (chunks []string) {
 func TestStallEndsWithTheClient(t *testing.T) {
 	server := faulty(t, "fault: stall, for: 1h, after_event: 1", recorded(start, stop))
 	ctx, cancel := context.WithCancel(context.Background())
-	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+api+path, strings.NewReader(`{"stream":true}`))
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+api+path,
+		strings.NewReader(`{"stream":true}`))
 	resp, err := server.client(t, false).Do(req)
 	if err != nil {
 		t.Fatal(err)

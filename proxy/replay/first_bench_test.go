@@ -14,7 +14,8 @@ import (
 func BenchmarkFirstReply(b *testing.B) {
 	const n = 10000
 	path := filepath.Join(b.TempDir(), "c.yaml")
-	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic, Created: "2026-01-01T00:00:00Z"}, cassette.CreateOptions{})
+	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic,
+		Created: "2026-01-01T00:00:00Z"}, cassette.CreateOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

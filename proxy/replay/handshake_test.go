@@ -15,7 +15,8 @@ import (
 func TestHandshakesAtOnce(t *testing.T) {
 	const refusals, clients = 128, 256
 	refusal := cassette.Interaction{End: cassette.EndEOF,
-		Request:  cassette.Request{Method: http.MethodGet, URL: "https://api.openai.com/v1/responses", Proto: "HTTP/1.1", Header: http.Header{}},
+		Request: cassette.Request{Method: http.MethodGet, URL: "https://api.openai.com/v1/responses",
+			Proto: "HTTP/1.1", Header: http.Header{}},
 		Response: cassette.Response{Status: http.StatusUnauthorized, Proto: "HTTP/1.1", Header: http.Header{}}}
 	p := newReplayer(t, Config{}, slices.Repeat([]cassette.Interaction{refusal}, refusals)...)
 	var statuses [clients]int

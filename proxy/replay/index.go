@@ -199,7 +199,8 @@ func (t *table) add(key digest, at int) {
 	if t.lists[key] == nil {
 		t.lists[key] = &keyedList{}
 	}
-	t.lists[key].items = append(t.lists[key].items, int32(at)) //nolint:gosec // a cassette of 2³¹ interactions does not fit into memory
+	t.lists[key].items = append(t.lists[key].items,
+		int32(at)) //nolint:gosec // a cassette of 2³¹ interactions does not fit into memory
 }
 
 // readRequest reads the part of a request that a level's key is made of; mu is

@@ -117,7 +117,8 @@ func (l *learner) applyRules(pair requestPair, more ...Scrub) (a, b []byte, take
 // recording and now in the second. A replay sends the first again, so the program will repeat
 // it. What the program said first is its own, although a model may repeat it.
 func (l *learner) isReplied(pair requestPair, old, now string) bool {
-	return old != "" && now != "" && strings.Contains(l.replies[0].String()[:pair.heard[0]], old) && strings.Contains(l.replies[1].String()[:pair.heard[1]], now)
+	return old != "" && now != "" && strings.Contains(l.replies[0].String()[:pair.heard[0]], old) &&
+		strings.Contains(l.replies[1].String()[:pair.heard[1]], now)
 }
 
 // ownChanges returns how a pair still differs by the program's own doing.
@@ -173,7 +174,8 @@ func (l *learner) proposeOccurring(name string, matters func(string) bool) {
 
 // isDay reports whether a date is that of a time.
 func isDay(text string, day time.Time) bool {
-	for _, layout := range []string{"2006-01-02", "2006/01/02", "1/2/2006", "01/02/2006", "2.1.2006", "02.01.2006", "Jan 2", "January 2", "Jan _2", "2 Jan", "2 January"} {
+	for _, layout := range []string{"2006-01-02", "2006/01/02", "1/2/2006", "01/02/2006", "2.1.2006", "02.01.2006",
+		"Jan 2", "January 2", "Jan _2", "2 Jan", "2 January"} {
 		if strings.Contains(text, day.Format(layout)) {
 			return true
 		}

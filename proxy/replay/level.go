@@ -66,7 +66,8 @@ func ParseLevel(name string) (Level, error) {
 		}
 	}
 	return 0, fmt.Errorf(
-		"%q is not a level of matching; use %s%s", name, strings.Join(levelNames[:], ", "), spelling.Hint(name, levelNames[:]))
+		"%q is not a level of matching; use %s%s", name, strings.Join(levelNames[:], ", "),
+		spelling.Hint(name, levelNames[:]))
 }
 
 // reduceTo reduces a form, already without volatile fields, to what counts at a

@@ -153,7 +153,8 @@ func boundaryOf(r cassette.Request) string {
 }
 
 // keyParameters are the query parameters that carry credentials.
-var keyParameters = []string{"key", "api_key", "api-key", "apikey", "access_token", "auth_token", "id_token", "sig", "signature"}
+var keyParameters = []string{"key", "api_key", "api-key", "apikey", "access_token", "auth_token", "id_token", "sig",
+	"signature"}
 
 // canonicalURL returns the URL without credentials and pseudonyms, its query in
 // a fixed order.

@@ -56,18 +56,27 @@ func TestFramingMatrix(t *testing.T) {
 		in     cassette.Interaction
 		h1, h2 string
 	}{
-		"known length":    {shape("POST", 200, text("Content-Length", "3"), "abc", nil), `200 text/plain length 3 "abc"`, ""},
-		"unknown length":  {shape("POST", 200, text(), "abc", nil), `200 text/plain length -1 "abc"`, ""},
-		"length 0, body":  {shape("POST", 200, text("Content-Length", "0"), "abc", nil), `200 text/plain length -1 "abc"`, ""},
-		"length too long": {shape("POST", 200, text("Content-Length", "9"), "abc", nil), `200 text/plain length -1 "abc"`, ""},
-		"empty":           {shape("POST", 200, text("Content-Length", "0"), "", nil), `200 text/plain length 0 ""`, ""},
-		"empty stream":    {shape("POST", 200, text(), "", nil), `200 text/plain length -1 ""`, `200 text/plain length -1 ""`},
+		"known length": {shape("POST", 200, text("Content-Length", "3"), "abc", nil),
+			`200 text/plain length 3 "abc"`, ""},
+		"unknown length": {shape("POST", 200, text(), "abc", nil), `200 text/plain length -1 "abc"`, ""},
+		"length 0, body": {shape("POST", 200, text("Content-Length", "0"), "abc", nil),
+			`200 text/plain length -1 "abc"`, ""},
+		"length too long": {shape("POST", 200, text("Content-Length", "9"), "abc", nil),
+			`200 text/plain length -1 "abc"`, ""},
+		"empty": {shape("POST", 200, text("Content-Length", "0"), "", nil), `200 text/plain length 0 ""`, ""},
+		"empty stream": {shape("POST", 200, text(), "", nil), `200 text/plain length -1 ""`,
+			`200 text/plain length -1 ""`},
 		"no content type": {shape("POST", 200, http.Header{}, "<html>", nil), `200 none length -1 "<html>"`, ""},
-		"204":             {shape("POST", 204, http.Header{}, "", nil), `204 none length 0 ""`, `204 none length -1 ""`},
-		"304":             {shape("GET", 304, text("Etag", "x"), "", nil), `304 none length 0 ""`, `304 text/plain length -1 ""`},
-		"HEAD":            {shape("HEAD", 200, text("Content-Length", "1234"), "", nil), `200 text/plain length 1234 ""`, ""},
-		"trailers":        {shape("POST", 200, text("Content-Length", "3"), "abc", http.Header{"X-Sum": {"1"}}), `200 text/plain length -1 "abc" X-Sum=1`, ""},
-		"error":           {shape("POST", 529, text("Retry-After", "1"), "no", nil), `529 text/plain length -1 "no"`, ""},
+		"204": {shape("POST", 204, http.Header{}, "", nil), `204 none length 0 ""`,
+			`204 none length -1 ""`},
+		"304": {shape("GET", 304, text("Etag", "x"), "", nil), `304 none length 0 ""`,
+			`304 text/plain length -1 ""`},
+		"HEAD": {shape("HEAD", 200, text("Content-Length", "1234"), "", nil),
+			`200 text/plain length 1234 ""`, ""},
+		"trailers": {shape("POST", 200, text("Content-Length", "3"), "abc", http.Header{"X-Sum": {"1"}}),
+			`200 text/plain length -1 "abc" X-Sum=1`, ""},
+		"error": {shape("POST", 529, text("Retry-After", "1"), "no", nil),
+			`529 text/plain length -1 "no"`, ""},
 		"HTTP/1.0 upstream": {func() cassette.Interaction {
 			in := shape("POST", 200, text(), "abc", nil)
 			in.Response.Proto = "HTTP/1.0"
@@ -127,7 +136,8 @@ func TestFirstChunkIsWhole(t *testing.T) {
 // the reply.
 func TestHTTP10Client(t *testing.T) {
 	server := open(t, replay.Config{}, recorded(start, stop))
-	got := server.raw(t, "POST /anthropic"+path+" HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: 15\r\n\r\n"+`{"stream":true}`)
+	got := server.raw(t, "POST /anthropic"+path+" HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: 15\r\n\r\n"+
+		`{"stream":true}`)
 	head, body, _ := strings.Cut(got, "\r\n\r\n")
 	if body != start+stop || strings.Contains(head, "chunked") || !strings.HasPrefix(head, "HTTP/1.0 200") {
 		t.Errorf("%q", got)
@@ -138,7 +148,9 @@ func TestHTTP10Client(t *testing.T) {
 // Connection: close is heeded.
 func TestContinueAndClose(t *testing.T) {
 	server := open(t, replay.Config{}, recorded(start, stop))
-	got := server.raw(t, "POST /anthropic"+path+" HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 15\r\n\r\n"+`{"stream":true}`)
+	got := server.raw(t, "POST /anthropic"+path+
+		" HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 15\r\n\r\n"+
+		`{"stream":true}`)
 	rest, ok := strings.CutPrefix(got, "HTTP/1.1 100 Continue\r\n\r\n")
 	_, body, _ := strings.Cut(rest, "\r\n\r\n")
 	if !ok || !strings.HasPrefix(rest, "HTTP/1.1 200") || dechunked(t, body) != start+stop {

@@ -29,7 +29,8 @@ func (p *Replayer) answerMiss(w http.ResponseWriter, asked cassette.Request, fou
 	contentType, body := llm.ErrorBody(f.provider, status, sentence)
 	in := cassette.Interaction{Request: asked, End: cassette.EndEOF, Response: cassette.Response{
 		Status: status, Proto: asked.Proto, Body: body,
-		Header: http.Header{"Content-Type": {contentType}, "X-Cassette-Miss": {found.reason}, "X-Should-Retry": {"false"}},
+		Header: http.Header{"Content-Type": {contentType}, "X-Cassette-Miss": {found.reason},
+			"X-Should-Retry": {"false"}},
 	}}
 	p.logExplanation(sentence, details)
 	if p.cfg.Observe != nil {
@@ -69,7 +70,8 @@ func (p *Replayer) explainMiss(asked form, found match, search bool) (sentence s
 	case found.reason == missDamaged:
 		return fmt.Sprintf("%s: %s", none, strings.TrimPrefix(found.err.Error(), p.cfg.Cassette.Name()+": ")), nil
 	case found.reason == missTooLong:
-		return fmt.Sprintf("%s: it has a body of more than %d MiB, the most that is read; --max-body reads longer ones", none, p.cfg.MaxBody>>20), nil
+		return fmt.Sprintf("%s: it has a body of more than %d MiB, the most that is read; --max-body reads longer ones",
+			none, p.cfg.MaxBody>>20), nil
 	case found.reason == missExhausted:
 		return fmt.Sprintf("%s: %s was recorded and every answer to it is played; the agent asks once more than it did",
 			p.cfg.Cassette.Name(), where), advice
@@ -85,7 +87,8 @@ func (p *Replayer) explainMiss(asked form, found match, search bool) (sentence s
 		advice = append([]string{levelAdvice(l, near.at)}, advice...)
 	}
 	advice = append(p.scrubAdvice(near, asked), advice...)
-	return fmt.Sprintf("%s; interaction %d is nearest%s, it differs in %s", none, near.at, near.similarityText(), changedPaths(near.changes)),
+	return fmt.Sprintf("%s; interaction %d is nearest%s, it differs in %s", none, near.at, near.similarityText(),
+			changedPaths(near.changes)),
 		append(changeLines(near.changes), advice...)
 }
 
@@ -211,7 +214,8 @@ var valueRules = []string{ScrubID, ScrubUUID, ScrubTime, ScrubDate}
 // level: what differs are dates, times or ids.
 func (p *Replayer) scrubAdvice(near candidate, asked form) (lines []string) {
 	wouldAnswer := func(names []string) bool {
-		return !near.played && near.form.scrubbed(names).reduceTo(p.cfg.Match).computeDigest() == asked.scrubbed(names).reduceTo(p.cfg.Match).computeDigest()
+		return !near.played &&
+			near.form.scrubbed(names).reduceTo(p.cfg.Match).computeDigest() == asked.scrubbed(names).reduceTo(p.cfg.Match).computeDigest()
 	}
 	if !wouldAnswer(valueRules) {
 		return nil
@@ -223,7 +227,8 @@ func (p *Replayer) scrubAdvice(near candidate, asked form) (lines []string) {
 			needed = without
 		}
 	}
-	return []string{fmt.Sprintf("--scrub %s would accept interaction %d for it: only what such rules leave out differs", strings.Join(needed, " --scrub "), near.at)}
+	return []string{fmt.Sprintf("--scrub %s would accept interaction %d for it: only what such rules leave out differs",
+		strings.Join(needed, " --scrub "), near.at)}
 }
 
 // scrubbed returns f without what named rules take out.

@@ -69,7 +69,8 @@ func (p *Replayer) nearestCandidate(asked form, s snapshot) (best candidate, ok 
 // isNearer ranks candidates: the more similar first, then the unplayed, then the
 // earlier.
 func (c candidate) isNearer(than candidate) bool {
-	return cmp.Or(cmp.Compare(c.same, than.same), compareUnplayed(c.played, than.played), cmp.Compare(than.at, c.at)) > 0
+	return cmp.Or(cmp.Compare(c.same, than.same), compareUnplayed(c.played, than.played),
+		cmp.Compare(than.at, c.at)) > 0
 }
 
 func compareUnplayed(a, b bool) int {

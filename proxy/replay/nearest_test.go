@@ -31,7 +31,8 @@ func TestNearestHasMostInCommon(t *testing.T) {
 	}
 	ins[200] = pair(`{"messages":"`+long+`","temperature":1,"top_p":1}`, "it")
 	got := explained(t, Config{}, `{"messages":"`+long+`and more","temperature":2,"top_p":2}`, ins...)
-	if !strings.Contains(got, "interaction 200 is nearest (99 % the same), it differs in messages, temperature, top_p") {
+	if !strings.Contains(got,
+		"interaction 200 is nearest (99 % the same), it differs in messages, temperature, top_p") {
 		t.Errorf("log %q", got)
 	}
 	if want := `messages: recorded …ion of some length, ", now …ion of some length, and more"`; !strings.Contains(got, want) {
@@ -42,13 +43,15 @@ func TestNearestHasMostInCommon(t *testing.T) {
 // Of two that are equally near the one not yet played is meant.
 func TestNearestIsNotYetPlayed(t *testing.T) {
 	var log []string
-	p := newReplayer(t, Config{Log: func(line string) { log = append(log, line) }}, pair(`{"a":"x1"}`, "1"), pair(`{"a":"x2"}`, "2"))
+	p := newReplayer(t, Config{Log: func(line string) { log = append(log, line) }}, pair(`{"a":"x1"}`, "1"),
+		pair(`{"a":"x2"}`, "2"))
 	ask(p, endpoint, `{"a":"x1"}`)
 	ask(p, endpoint, `{"a":"x3"}`)
 	ask(p, endpoint, `{"a":"x2"}`)
 	ask(p, endpoint, `{"a":"x3"}`)
 	got := strings.Join(log, "\n")
-	if !strings.Contains(got, "interaction 1 is nearest (8") || !strings.Contains(got, "interaction 0 is nearest (83 % the same and played already)") {
+	if !strings.Contains(got, "interaction 1 is nearest (8") ||
+		!strings.Contains(got, "interaction 0 is nearest (83 % the same and played already)") {
 		t.Errorf("log %q", got)
 	}
 }
@@ -58,7 +61,8 @@ func TestNothingNearElsewhere(t *testing.T) {
 	other := pair(`{"a":1}`, "ok")
 	other.Request.URL = "https://api.openai.com/v1/responses?key=k3yk3yk3yk3y"
 	got := explained(t, Config{Match: Nth}, `{"a":1}`, other)
-	if strings.Contains(got, "nearest") || strings.Contains(got, "k3y") || !strings.Contains(got, "all that was recorded went elsewhere: POST https://api.openai.com/v1/responses") {
+	if strings.Contains(got, "nearest") || strings.Contains(got, "k3y") ||
+		!strings.Contains(got, "all that was recorded went elsewhere: POST https://api.openai.com/v1/responses") {
 		t.Errorf("log %q", got)
 	}
 }
@@ -84,7 +88,8 @@ func TestAdvice(t *testing.T) {
 			t.Errorf("%s: log %q", body, got)
 		}
 	}
-	if got := explained(t, Config{}, `{"model":"n"}`, in); strings.Contains(got, "--match") || strings.Contains(got, "to record") {
+	if got := explained(t, Config{}, `{"model":"n"}`, in); strings.Contains(got, "--match") ||
+		strings.Contains(got, "to record") {
 		t.Errorf("log %q", got)
 	}
 }

@@ -24,7 +24,8 @@ import (
 func TestV3RepliesShareNoHeader(t *testing.T) {
 	data := "---\nversion: 1\ninteractions:\n"
 	for range 50 {
-		data += "- request: {url: \"" + endpoint + "\", method: POST, body: \"{}\"}\n  response: {code: 200, body: ok, headers: {X-A: [a]}}\n"
+		data += "- request: {url: \"" + endpoint +
+			"\", method: POST, body: \"{}\"}\n  response: {code: 200, body: ok, headers: {X-A: [a]}}\n"
 	}
 	c, err := cassette.Parse("x.yaml", []byte(data))
 	if err != nil {
@@ -55,7 +56,8 @@ func TestV3RepliesShareNoHeader(t *testing.T) {
 func TestV8AnotherPromptIsNotAnswered(t *testing.T) {
 	p := newReplayer(t, Config{}, pair(`{"messages":[{"role":"user","content":"one"}]}`, "the answer to one"))
 	w, _ := ask(p, endpoint, `{"messages":[{"role":"user","content":"two"}]}`)
-	if w.Code != 400 || strings.Contains(w.Body.String(), "the answer") || w.Header().Get("X-Cassette-Miss") != missUnknown {
+	if w.Code != 400 || strings.Contains(w.Body.String(), "the answer") ||
+		w.Header().Get("X-Cassette-Miss") != missUnknown {
 		t.Errorf("another prompt: %d %s", w.Code, w.Body)
 	}
 	if got := p.Receipt(); got.Missed != 1 || got.Served != 0 {
@@ -128,11 +130,14 @@ func TestV9ExplanationHoldsNoLock(t *testing.T) {
 func TestNothingHereDials(t *testing.T) {
 	forbidden := []string{
 		"net.Dial", "net.DialTimeout", "net.Dialer", "tls.Dial", "tls.Dialer", "http.Client", "http.DefaultClient",
-		"http.Transport", "http.DefaultTransport", "http.RoundTripper", "http.Get", "http.Post", "http.PostForm", "http.Head",
+		"http.Transport", "http.DefaultTransport", "http.RoundTripper", "http.Get", "http.Post", "http.PostForm",
+		"http.Head",
 		"httputil.ReverseProxy", "exec.Command", "exec.CommandContext",
 	}
 	files := token.NewFileSet()
-	packages, err := parser.ParseDir(files, ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0) //nolint:staticcheck // one folder, no build tags
+	packages, err := parser.ParseDir(files, ".",
+		func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") },
+		0) //nolint:staticcheck // one folder, no build tags
 	if err != nil || len(packages) != 1 {
 		t.Fatalf("%d packages, %v", len(packages), err)
 	}

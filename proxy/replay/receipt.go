@@ -172,14 +172,16 @@ func (p *Replayer) Receipt() Receipt {
 	recording, a := p.cfg.Cassette, &p.tally
 	meta := recording.Meta()
 	r := Receipt{
-		Schema:   receiptSchema,
-		Started:  a.started.UTC().Format(time.RFC3339Nano),
-		Ended:    p.cfg.Clock().UTC().Format(time.RFC3339Nano),
-		Cassette: Played{recording.Name(), recording.Digest(), recording.Len(), meta.Provenance, meta.Created, meta.Nominal(), recording.Loss().Lost, recording.Loss().Recovered},
-		Match:    p.cfg.Match.String(),
-		Missed:   a.countMissed(), Damaged: a.missed[missDamaged], TooLong: a.missed[missTooLong],
-		Levels: map[string]int{}, Relaxed: maps.Clone(a.rules), RelaxedRequests: a.loose, RelaxedAnswers: slices.Clone(a.relaxed),
-		Unused: len(unused),
+		Schema:  receiptSchema,
+		Started: a.started.UTC().Format(time.RFC3339Nano),
+		Ended:   p.cfg.Clock().UTC().Format(time.RFC3339Nano),
+		Cassette: Played{recording.Name(), recording.Digest(), recording.Len(), meta.Provenance, meta.Created,
+			meta.Nominal(), recording.Loss().Lost, recording.Loss().Recovered},
+		Match:  p.cfg.Match.String(),
+		Missed: a.countMissed(), Damaged: a.missed[missDamaged], TooLong: a.missed[missTooLong],
+		Levels: map[string]int{}, Relaxed: maps.Clone(a.rules), RelaxedRequests: a.loose,
+		RelaxedAnswers: slices.Clone(a.relaxed),
+		Unused:         len(unused),
 	}
 	for l, n := range a.levels {
 		r.Levels[Level(l).String()] = n

@@ -29,7 +29,8 @@ func TestReceipt(t *testing.T) {
 		Schema: "recorder.receipt.v1", Started: "2026-11-21T12:00:01Z", Ended: "2026-11-21T12:00:02Z",
 		Cassette: Played{Interactions: 3, Provenance: "synthetic"}, Match: "anchored",
 		Served: 2, Missed: 1, Levels: map[string]int{"exact": 1, "anchored": 1, "shape": 0, "nth": 0},
-		Relaxed: map[string]int{}, RelaxedRequests: 1, RelaxedAnswers: []RelaxedAnswer{{Interaction: 0, Method: "POST", URL: endpoint, Level: "anchored",
+		Relaxed: map[string]int{}, RelaxedRequests: 1,
+		RelaxedAnswers: []RelaxedAnswer{{Interaction: 0, Method: "POST", URL: endpoint, Level: "anchored",
 			Differences: []string{`system: recorded "S", now "T"`}}},
 		Unused: 1, UnusedInteractions: []Unused{{2, "POST", endpoint}},
 	}
@@ -45,10 +46,12 @@ func TestStrict(t *testing.T) {
 		strict  bool
 		summary string
 	}{
-		"equal":      {[]string{`{"a":1}`}, true, "served 1, missed 0, unused 0, relaxed 0, egress 0"},
-		"spelled":    {[]string{`{ "a" : 1 }`}, true, "served 1, missed 0, unused 0, relaxed 0, egress 0"},
-		"rule":       {[]string{`{"a":1,"metadata":1}`}, false, "served 1, missed 0, unused 0, relaxed 1, egress 0 (not strict: anthropic.metadata 1)"},
-		"level":      {[]string{`{"a":1,"system":1}`}, false, "served 1, missed 0, unused 0, relaxed 1, egress 0 (not strict: anchored 1)"},
+		"equal":   {[]string{`{"a":1}`}, true, "served 1, missed 0, unused 0, relaxed 0, egress 0"},
+		"spelled": {[]string{`{ "a" : 1 }`}, true, "served 1, missed 0, unused 0, relaxed 0, egress 0"},
+		"rule": {[]string{`{"a":1,"metadata":1}`}, false,
+			"served 1, missed 0, unused 0, relaxed 1, egress 0 (not strict: anthropic.metadata 1)"},
+		"level": {[]string{`{"a":1,"system":1}`}, false,
+			"served 1, missed 0, unused 0, relaxed 1, egress 0 (not strict: anchored 1)"},
 		"missed":     {[]string{`{"a":1}`, `{"a":1}`}, false, "served 1, missed 1, unused 0, relaxed 0, egress 0"},
 		"never used": {nil, false, "served 0, missed 0, unused 1, relaxed 0, egress 0"},
 	} {
@@ -73,10 +76,12 @@ func TestRelaxedAnswersAreListed(t *testing.T) {
 		t.Fatalf("%d of %d listed", len(got.RelaxedAnswers), got.RelaxedRequests)
 	}
 	rule, level := got.RelaxedAnswers[0], got.RelaxedAnswers[1]
-	if want := (RelaxedAnswer{0, "POST", endpoint, "exact", []string{"anthropic.metadata"}, []string{"metadata: now 1, not recorded"}}); cmp.Diff(want, rule) != "" {
+	if want := (RelaxedAnswer{0, "POST", endpoint, "exact", []string{"anthropic.metadata"},
+		[]string{"metadata: now 1, not recorded"}}); cmp.Diff(want, rule) != "" {
 		t.Error(cmp.Diff(want, rule))
 	}
-	if want := (RelaxedAnswer{1, "POST", endpoint, "nth", nil, []string{"metadata: now 1, not recorded", "n: recorded 1, now 1001"}}); cmp.Diff(want, level) != "" {
+	if want := (RelaxedAnswer{1, "POST", endpoint, "nth", nil,
+		[]string{"metadata: now 1, not recorded", "n: recorded 1, now 1001"}}); cmp.Diff(want, level) != "" {
 		t.Error(cmp.Diff(want, level))
 	}
 }

@@ -142,7 +142,8 @@ func New(cfg Config) (*Replayer, error) {
 	}
 	for _, r := range rules.scrubs {
 		if why := r.TooWide(); why != nil {
-			cfg.Log(fmt.Sprintf("%s: its scrub rule %s %v; it was recorded with that rule, which still applies", cfg.Cassette.Name(), r, why))
+			cfg.Log(fmt.Sprintf("%s: its scrub rule %s %v; it was recorded with that rule, which still applies",
+				cfg.Cassette.Name(), r, why))
 		}
 	}
 	p := &Replayer{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules, cfg.Repeat),
@@ -251,7 +252,8 @@ func (p *Replayer) recordServed(q *lookup, found match) {
 	describe := len(p.tally.relaxed) < maxListed
 	p.mu.Unlock()
 	if describe {
-		shownRecorded, shownAsked := formOf(p.shownRequest(found.interaction.Request)), formOf(p.shownRequest(q.redactedRequest()))
+		shownRecorded, shownAsked := formOf(p.shownRequest(found.interaction.Request)),
+			formOf(p.shownRequest(q.redactedRequest()))
 		relaxed.URL = shownAsked.url
 		relaxed.Differences = changeLines(diffForPeople(shownRecorded.body, shownAsked.body))
 	}

@@ -37,7 +37,8 @@ func asked(body string) cassette.Request {
 }
 
 func answer(body string) cassette.Response {
-	return cassette.Response{Status: 200, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body)}
+	return cassette.Response{Status: 200, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {"application/json"}},
+		Body: []byte(body)}
 }
 
 func pair(request, response string) cassette.Interaction {
@@ -106,7 +107,8 @@ func ask(p http.Handler, url, body string) (w *writes, aborted bool) {
 func TestReplayIsTheRecording(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		in := pair("{}", "")
-		in.End = rapid.SampledFrom([]cassette.End{cassette.EndEOF, cassette.EndReset, cassette.EndClientAbort, "h2:INTERNAL_ERROR"}).Draw(r, "end")
+		in.End = rapid.SampledFrom([]cassette.End{cassette.EndEOF, cassette.EndReset, cassette.EndClientAbort,
+			"h2:INTERNAL_ERROR"}).Draw(r, "end")
 		var want []string
 		for _, chunk := range rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 1, 40), 0, 6).Draw(r, "chunks") {
 			want = append(want, string(chunk))
@@ -149,8 +151,10 @@ func TestTooLongRequest(t *testing.T) {
 	read := &countingReader{r: strings.NewReader(tooLong)}
 	w := httptest.NewRecorder()
 	p.ServeHTTP(w, httptest.NewRequest(http.MethodPost, endpoint, read))
-	if w.Code != 413 || w.Header().Get("X-Cassette-Miss") != missTooLong || !strings.Contains(w.Body.String(), `"type":"request_too_large"`) ||
-		!strings.Contains(w.Body.String(), "a body of more than 1 MiB, the most that is read; --max-body reads longer ones") || read.n > 2*bound {
+	if w.Code != 413 || w.Header().Get("X-Cassette-Miss") != missTooLong ||
+		!strings.Contains(w.Body.String(), `"type":"request_too_large"`) ||
+		!strings.Contains(w.Body.String(),
+			"a body of more than 1 MiB, the most that is read; --max-body reads longer ones") || read.n > 2*bound {
 		t.Errorf("%d after %d bytes: %v %s", w.Code, read.n, w.Header(), w.Body)
 	}
 	if w, _ := ask(p, endpoint, fits); w.Body.String() != "whole" {
@@ -188,10 +192,13 @@ func TestMatching(t *testing.T) {
 		url, body string
 		served    bool
 	}{
-		"same":             {endpoint, recorded, true},
-		"other order":      {endpoint, `{"messages":[{"content":"héllo","role":"user"}],"max_tokens":10,"model":"m"}`, true},
-		"spaces":           {endpoint, ` { "model" : "m", "max_tokens":10, "messages":[ {"role":"user","content":"héllo"} ]}`, true},
-		"escapes":          {endpoint, `{"model":"m","max_tokens":10,"messages":[{"role":"user","content":"h\u00e9llo"}]}`, true},
+		"same": {endpoint, recorded, true},
+		"other order": {endpoint,
+			`{"messages":[{"content":"héllo","role":"user"}],"max_tokens":10,"model":"m"}`, true},
+		"spaces": {endpoint,
+			` { "model" : "m", "max_tokens":10, "messages":[ {"role":"user","content":"héllo"} ]}`, true},
+		"escapes": {endpoint,
+			`{"model":"m","max_tokens":10,"messages":[{"role":"user","content":"h\u00e9llo"}]}`, true},
 		"key in query":     {endpoint + "?key=abc", recorded, true},
 		"other prompt":     {endpoint, strings.Replace(recorded, "héllo", "hello", 1), false},
 		"array order":      {endpoint, `{"model":"m","max_tokens":10,"messages":[]}`, false},
@@ -225,7 +232,8 @@ func TestPseudonymsOfAnotherUser(t *testing.T) {
 	in := pair(`{"mcp_servers":[{"authorization_token":"REDACTEDabcdefgh01"}]}`, "ok")
 	in.Request.URL = endpoint + "?key=REDACTEDxyzxyzxyz"
 	p := newReplayer(t, Config{}, in)
-	if w, _ := ask(p, endpoint+"?key=REDACTEDotherother", `{"mcp_servers":[{"authorization_token":"REDACTED98765432hg"}]}`); w.Code != 200 {
+	if w, _ := ask(p, endpoint+"?key=REDACTEDotherother",
+		`{"mcp_servers":[{"authorization_token":"REDACTED98765432hg"}]}`); w.Code != 200 {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 	if r := p.Receipt(); len(r.Relaxed) != 0 {
@@ -243,7 +251,8 @@ func TestMissIsExplained(t *testing.T) {
 				missed = append(missed, in)
 			}
 		},
-	}, pair(`{"model":"a","system":"x","messages":[{"content":"one"}]}`, "1"), pair(`{"model":"a","messages":[{"content":"one"},{"content":"two"}]}`, "2"))
+	}, pair(`{"model":"a","system":"x","messages":[{"content":"one"}]}`, "1"),
+		pair(`{"model":"a","messages":[{"content":"one"},{"content":"two"}]}`, "2"))
 	w, _ := ask(p, endpoint+"?key=secret", `{"model":"a","messages":[{"content":"one"},{"content":"secret"}]}`)
 
 	var body struct {
@@ -253,7 +262,9 @@ func TestMissIsExplained(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
 		t.Fatal(err)
 	}
-	if w.Code != 400 || w.Header().Get("X-Cassette-Miss") != missUnknown || w.Header().Get("X-Should-Retry") != "false" || body.Type != "error" || body.Error.Type != "invalid_request_error" {
+	if w.Code != 400 || w.Header().Get("X-Cassette-Miss") != missUnknown ||
+		w.Header().Get("X-Should-Retry") != "false" || body.Type != "error" ||
+		body.Error.Type != "invalid_request_error" {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
 	if want := "interaction 1 is nearest (87 % the same), it differs in messages[1].content"; !strings.Contains(body.Error.Message, want) {
@@ -266,7 +277,8 @@ func TestMissIsExplained(t *testing.T) {
 	if strings.Contains(text+w.Body.String(), "secret") {
 		t.Errorf("a secret was told: %s %s", text, w.Body)
 	}
-	if len(missed) != 1 || missed[0].Response.Status != 400 || bytes.Contains(missed[0].Request.Body, []byte("secret")) {
+	if len(missed) != 1 || missed[0].Response.Status != 400 ||
+		bytes.Contains(missed[0].Request.Body, []byte("secret")) {
 		t.Errorf("observed %+v", missed)
 	}
 }
@@ -387,15 +399,18 @@ func TestChangedByteIsDamage(t *testing.T) {
 	if w, _ := ask(p, endpoint, `{"model":"m","a":1}`); w.Body.String() != "one" {
 		t.Errorf("the whole one: %d %s", w.Code, w.Body)
 	}
-	if w, _ := ask(p, endpoint, `{"model":"m","a":2}`); w.Header().Get("X-Cassette-Miss") != missDamaged || !strings.Contains(w.Body.String(), "interaction 1 is damaged") {
+	if w, _ := ask(p, endpoint, `{"model":"m","a":2}`); w.Header().Get("X-Cassette-Miss") != missDamaged ||
+		!strings.Contains(w.Body.String(), "interaction 1 is damaged") {
 		t.Errorf("%v %s", w.Header(), w.Body)
 	}
 }
 
 // Of equal requests the one that is identical is meant; then the next.
 func TestIdenticalRequestIsMeant(t *testing.T) {
-	p := newReplayer(t, Config{}, pair(`{"a":1,"metadata":1}`, "1"), pair(`{"a":1,"metadata":2}`, "2"), pair(`{ "a":1, "metadata":2}`, "3"))
-	for _, c := range [][2]string{{`{ "a":1, "metadata":2}`, "3"}, {`{"a":1,"metadata":2}`, "2"}, {`{"a":1,"metadata":2}`, "1"}} {
+	p := newReplayer(t, Config{}, pair(`{"a":1,"metadata":1}`, "1"), pair(`{"a":1,"metadata":2}`, "2"),
+		pair(`{ "a":1, "metadata":2}`, "3"))
+	for _, c := range [][2]string{{`{ "a":1, "metadata":2}`, "3"}, {`{"a":1,"metadata":2}`, "2"},
+		{`{"a":1,"metadata":2}`, "1"}} {
 		if w, _ := ask(p, endpoint, c[0]); w.Body.String() != c[1] {
 			t.Errorf("%s: got %s, want %s", c[0], w.Body, c[1])
 		}
@@ -411,11 +426,16 @@ func TestReplyHeaderIsTrueOfTheBody(t *testing.T) {
 		end    cassette.End
 		want   map[string]string
 	}{
-		"length kept":             {http.Header{"Content-Length": {"4"}}, cassette.EndEOF, map[string]string{"Content-Length": "4"}},
-		"length of other bytes":   {http.Header{"Content-Length": {"99"}}, cassette.EndEOF, map[string]string{"Content-Length": ""}},
-		"length of a cut reply":   {http.Header{"Content-Length": {"99"}}, cassette.EndReset, map[string]string{"Content-Length": "99"}},
-		"encoding already undone": {http.Header{"Content-Encoding": {"gzip"}}, cassette.EndEOF, map[string]string{"Content-Encoding": ""}},
-		"brotli already undone":   {http.Header{"Content-Encoding": {"br"}}, "", map[string]string{"Content-Encoding": ""}},
+		"length kept": {http.Header{"Content-Length": {"4"}}, cassette.EndEOF,
+			map[string]string{"Content-Length": "4"}},
+		"length of other bytes": {http.Header{"Content-Length": {"99"}}, cassette.EndEOF,
+			map[string]string{"Content-Length": ""}},
+		"length of a cut reply": {http.Header{"Content-Length": {"99"}}, cassette.EndReset,
+			map[string]string{"Content-Length": "99"}},
+		"encoding already undone": {http.Header{"Content-Encoding": {"gzip"}}, cassette.EndEOF,
+			map[string]string{"Content-Encoding": ""}},
+		"brotli already undone": {http.Header{"Content-Encoding": {"br"}}, "",
+			map[string]string{"Content-Encoding": ""}},
 	} {
 		in := pair("{}", "body")
 		in.Response.Header, in.End = c.header, c.end
@@ -431,7 +451,8 @@ func TestReplyHeaderIsTrueOfTheBody(t *testing.T) {
 func TestTrailersAndUnansweredRequests(t *testing.T) {
 	in := pair("{}", "body")
 	in.Response.Trailer = http.Header{"X-Sum": {"42"}}
-	server := httptest.NewServer(newReplayer(t, Config{}, in, cassette.Interaction{Request: asked("{}"), End: cassette.EndReset}))
+	server := httptest.NewServer(newReplayer(t, Config{}, in,
+		cassette.Interaction{Request: asked("{}"), End: cassette.EndReset}))
 	defer server.Close()
 	// The replayer wants an absolute URL, which the ingress gives it.
 	target := server.Config.Handler

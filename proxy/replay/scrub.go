@@ -132,11 +132,14 @@ func readRule(text string) (r Scrub, err error) {
 	hasValue := r.name != rest
 	switch {
 	case !slices.Contains(scrubNames, r.name):
-		return Scrub{}, fmt.Errorf("is not a rule; use %s, a path such as $.metadata, or a pattern such as /build-[0-9]+/", strings.Join(scrubNames, ", "))
+		return Scrub{},
+			fmt.Errorf("is not a rule; use %s, a path such as $.metadata, or a pattern such as /build-[0-9]+/",
+				strings.Join(scrubNames, ", "))
 	case hasValue && !slices.Contains(placeNames, r.name):
 		return Scrub{}, fmt.Errorf("%s takes no value", r.name)
 	case hasValue && len(r.value) < shortest:
-		return Scrub{}, fmt.Errorf("%s needs a value of at least %d bytes: a shorter one is part of many words", r.name, shortest)
+		return Scrub{}, fmt.Errorf("%s needs a value of at least %d bytes: a shorter one is part of many words",
+			r.name, shortest)
 	}
 	return r, nil
 }
@@ -167,7 +170,8 @@ func patternTooWide(re *regexp.Regexp) error {
 	}
 	longest := regexp.MustCompile(re.String())
 	longest.Longest()
-	if !slices.ContainsFunc(samples, func(s string) bool { return longest.ReplaceAllString(s, "") != "" }) || !letter.MatchString(longest.ReplaceAllString(samples[0], "")) {
+	if !slices.ContainsFunc(samples, func(s string) bool { return longest.ReplaceAllString(s, "") != "" }) ||
+		!letter.MatchString(longest.ReplaceAllString(samples[0], "")) {
 		return errors.New("matches every text, so every request would be the same; add what stands around the part that changes")
 	}
 	return nil

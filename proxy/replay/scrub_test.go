@@ -29,7 +29,8 @@ func scrubs(t *testing.T, texts ...string) (rules Scrubs) {
 func recordedIn(t *testing.T, rules Scrubs, ins ...cassette.Interaction) *cassette.Cassette {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.yaml")
-	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic, Matching: Rules(rules...)}, cassette.CreateOptions{})
+	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic, Matching: Rules(rules...)},
+		cassette.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,8 @@ func TestReplayElsewhere(t *testing.T) {
 		}
 		got := p.Receipt()
 		want := []string{"/build [0-9]+ %/", "date", "folder", "user"}
-		if len(got.RelaxedAnswers) != 1 || !slices.Equal(got.RelaxedAnswers[0].Rules, want) || got.Levels["exact"] != 1 || got.Strict {
+		if len(got.RelaxedAnswers) != 1 || !slices.Equal(got.RelaxedAnswers[0].Rules, want) ||
+			got.Levels["exact"] != 1 || got.Strict {
 			t.Errorf("%s: receipt %+v", name, got)
 		}
 	}
@@ -99,7 +101,8 @@ func TestOldRuleThatIsTooWide(t *testing.T) {
 		}
 		in := pair(`{"model":"m","system":"a heron","messages":[{"role":"user","content":"7 birds"}]}`, "ok")
 		var lines []string
-		p, err := New(Config{Cassette: recordedIn(t, Scrubs{old}, in), Redactor: masked{}, Log: func(line string) { lines = append(lines, line) }})
+		p, err := New(Config{Cassette: recordedIn(t, Scrubs{old}, in), Redactor: masked{},
+			Log: func(line string) { lines = append(lines, line) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,13 +133,15 @@ func TestNoRuleNoScrub(t *testing.T) {
 func TestLearn(t *testing.T) {
 	place := Place{ScrubFolder: "/home/alice/heron", ScrubUser: "alice"}
 	record := func(run, call, second string) *cassette.Cassette {
-		first := pair(words("On 2026-11-23 in /home/alice/heron, at 10:00:%s, pid %s", second, run), `{"content":[{"type":"tool_use","id":"`+call+`"}]}`)
+		first := pair(words("On 2026-11-23 in /home/alice/heron, at 10:00:%s, pid %s", second, run),
+			`{"content":[{"type":"tool_use","id":"`+call+`"}]}`)
 		next := pair(fmt.Sprintf(`{"model":"m","nonce":"n%s","messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"x"}]}]}`, run, call), "done")
 		first.Place, next.Place = place, place
 		return recordedIn(t, nil, first, next)
 	}
 	now := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
-	got, err := Learn(record("17", "toolu_01GoG8TtwDVmLVx9fcN9kWte", "01"), record("18", "toolu_01LY5MRrQTb9eJ1NPpi4FDyI", "02"), nil, now)
+	got, err := Learn(record("17", "toolu_01GoG8TtwDVmLVx9fcN9kWte", "01"),
+		record("18", "toolu_01LY5MRrQTb9eJ1NPpi4FDyI", "02"), nil, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,14 +149,16 @@ func TestLearn(t *testing.T) {
 		{"time", "10:00:01, then 10:00:02"},
 		{"folder", "/home/alice/heron differs elsewhere"},
 		{"date", "2026-11-23 differs elsewhere"},
-		{`$.messages[*].content /pid\s+\S+/`, `"On <date> in <folder>, at <time>, pid 17", then "On <date> in <folder>, at <time>, pid 18"`},
+		{`$.messages[*].content /pid\s+\S+/`,
+			`"On <date> in <folder>, at <time>, pid 17", then "On <date> in <folder>, at <time>, pid 18"`},
 		{"$.nonce", `"n17", then "n18"`},
 	}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 	// What holds already is not proposed again.
-	again, err := Learn(record("17", "a", "01"), record("18", "a", "02"), scrubs(t, "time", "folder", "date", "$.nonce", `/pid \d+/`), now)
+	again, err := Learn(record("17", "a", "01"), record("18", "a", "02"),
+		scrubs(t, "time", "folder", "date", "$.nonce", `/pid \d+/`), now)
 	if err != nil || len(again.Proposals) != 0 || again.Equal != 2 {
 		t.Errorf("%+v, %v", again, err)
 	}
@@ -162,7 +169,8 @@ func TestLearn(t *testing.T) {
 		return recordedIn(t, nil, in)
 	}
 	behind, err := Learn(files("17"), files("18"), nil, now)
-	if err != nil || behind.Equal != 1 || len(behind.Proposals) != 2 || behind.Proposals[1].Rule != `$.messages[*].content /\S+\s+files/` {
+	if err != nil || behind.Equal != 1 || len(behind.Proposals) != 2 ||
+		behind.Proposals[1].Rule != `$.messages[*].content /\S+\s+files/` {
 		t.Errorf("%+v, %v", behind, err)
 	}
 	// What the program said before the provider repeated it is the program's own.
@@ -175,7 +183,8 @@ func TestLearn(t *testing.T) {
 		t.Errorf("%+v, %v", own, err)
 	}
 	// A request that only one run made is counted.
-	one, err := Learn(recordedIn(t, nil, pair(`{"a":1}`, "1"), pair(`{"a":2}`, "2")), recordedIn(t, nil, pair(`{"a":1}`, "1")), nil, now)
+	one, err := Learn(recordedIn(t, nil, pair(`{"a":1}`, "1"), pair(`{"a":2}`, "2")),
+		recordedIn(t, nil, pair(`{"a":1}`, "1")), nil, now)
 	if err != nil || one.Single != 1 || one.Equal != 1 {
 		t.Errorf("%+v, %v", one, err)
 	}

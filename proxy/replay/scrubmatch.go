@@ -222,7 +222,8 @@ const (
 // 2026, 23 Nov 2026, and the output of date(1) with the time within it.
 var datePattern = regexp.MustCompile(`\b` + year + `([-/.])\d\d?[-/.]\d\d?` +
 	`|\b\d\d?[/.]\d\d?[/.]` + year + `\b` +
-	`|\b(?:` + weekday + `,?\s+)?` + month + `\.?\s+\d\d?(?:st|nd|rd|th)?\b(?:(?:,?\s+(?:` + clock + `|<time>)(?:\s+[A-Z]{2,5})?)?,?\s+` + year + `\b)?` +
+	`|\b(?:` + weekday + `,?\s+)?` + month + `\.?\s+\d\d?(?:st|nd|rd|th)?\b(?:(?:,?\s+(?:` + clock +
+	`|<time>)(?:\s+[A-Z]{2,5})?)?,?\s+` + year + `\b)?` +
 	`|\b(?:` + weekday + `,?\s+)?\d\d?(?:st|nd|rd|th)?\.?\s+` + month + `\b(?:,?\s+` + year + `\b)?`)
 
 // timePattern: 23:40:36, T23:40Z, 11:40 pm, and Unix times from 2014 to 2039 in

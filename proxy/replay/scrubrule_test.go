@@ -59,14 +59,19 @@ func TestNamedRules(t *testing.T) {
 		{ScrubDate, "Mon Nov 23 23:40:36 UTC 2026", "<date>"},
 		{ScrubDate, "Mon Nov  3 2026", "<date>"},
 		{ScrubDate, "on 23 November 2026, 11/23/2026 or 23.11.2026", "on <date>, <date> or <date>"},
-		{ScrubDate, "May I march 3 times? Version 1.2.3, model claude-sonnet-4-5", "May I march 3 times? Version 1.2.3, model claude-sonnet-4-5"},
+		{ScrubDate, "May I march 3 times? Version 1.2.3, model claude-sonnet-4-5",
+			"May I march 3 times? Version 1.2.3, model claude-sonnet-4-5"},
 		{ScrubTime, "at 23:40:36, 11:40 pm and 2026-11-23T23:40:36.123Z", "at <time>, <time> and 2026-11-23<time>"},
 		{ScrubTime, "main.go:12:34 and 12:34", "main.go:12:34 and 12:34"},
 		{ScrubTime, "run-1763940000000 since 1763940000.25", "run-<time> since <time>"},
-		{ScrubUUID, "a 01a20ac8-89ad-7302-9f4d-149b9ea34ec3 b 11a20ac8-89ad-7302-9f4d-149b9ea34ec3 c 01a20ac8-89ad-7302-9f4d-149b9ea34ec3", "a <uuid-0> b <uuid-1> c <uuid-0>"},
-		{ScrubID, "msg_01a20ac8-89ad-7302-9f4d-149b9ea34ec3 toolu_01GoG8TtwDVmLVx9fcN9kWte 9f86d081884c7d65", "<id-0> <id-1> <id-2>"},
-		{ScrubID, "Nothing here is an identifier: internationalization, 20260101, utf8, sha256, deadbeef", "Nothing here is an identifier: internationalization, 20260101, utf8, sha256, deadbeef"},
-		{ScrubFolder, "in /home/alice/heron/src, -home-alice-heron, /tmp/heron/x, /home/alice/herons", "in <folder>/src, <folder>, /tmp<folder>/x, /home/alice/herons"},
+		{ScrubUUID,
+			"a 01a20ac8-89ad-7302-9f4d-149b9ea34ec3 b 11a20ac8-89ad-7302-9f4d-149b9ea34ec3 c 01a20ac8-89ad-7302-9f4d-149b9ea34ec3", "a <uuid-0> b <uuid-1> c <uuid-0>"},
+		{ScrubID, "msg_01a20ac8-89ad-7302-9f4d-149b9ea34ec3 toolu_01GoG8TtwDVmLVx9fcN9kWte 9f86d081884c7d65",
+			"<id-0> <id-1> <id-2>"},
+		{ScrubID, "Nothing here is an identifier: internationalization, 20260101, utf8, sha256, deadbeef",
+			"Nothing here is an identifier: internationalization, 20260101, utf8, sha256, deadbeef"},
+		{ScrubFolder, "in /home/alice/heron/src, -home-alice-heron, /tmp/heron/x, /home/alice/herons",
+			"in <folder>/src, <folder>, /tmp<folder>/x, /home/alice/herons"},
 		{ScrubHome, "/home/alice/.config and /home/alicetoo", "<home>/.config and /home/alicetoo"},
 		{ScrubUser, "alice@alpha: malice, alice's", "<user>@alpha: malice, <user>'s"},
 		{ScrubHost, "alice@alpha:~$ alphabet", "alice@<host>:~$ alphabet"},
@@ -102,7 +107,8 @@ func TestPlaces(t *testing.T) {
 // An id keeps its number wherever it stands, and what tells requests apart stays.
 func TestIDsStayConsistent(t *testing.T) {
 	talk := func(call, of string) string {
-		return `{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"` + call + `","name":"f","input":{}}]},` +
+		return `{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"` + call +
+			`","name":"f","input":{}}]},` +
 			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + of + `","content":"done"}]}]}`
 	}
 	a, _ := applied(t, talk("c1", "c1"), []string{ScrubID})
@@ -222,7 +228,8 @@ func TestTakenDiffering(t *testing.T) {
 
 // What is accepted is stored as one word and read back, and applying it never fails.
 func FuzzParse(f *testing.F) {
-	for _, rule := range append(ScrubNames(), "$.a[*].b", "$..c", "$['x y'] /a b%/", "/é+\t/", "user=bob", "folder=/a b") {
+	for _, rule := range append(ScrubNames(), "$.a[*].b", "$..c", "$['x y'] /a b%/", "/é+\t/", "user=bob",
+		"folder=/a b") {
 		f.Add(rule, `{"a":[{"b":"2026-11-23 x"}],"messages":[{"id":"1"}]}`)
 	}
 	f.Fuzz(func(t *testing.T, rule, body string) {

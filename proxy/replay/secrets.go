@@ -80,7 +80,8 @@ func equalBesideSecrets(a, b []byte, mayBe func(word []byte) bool) bool {
 		}
 		inX, inY, ok := besidePseudonym(&x, &y, mayBe)
 		// An agent that repeats what a replayed reply said has the pseudonym where others have the secret.
-		if isSame := bytes.Equal(inX, inY); !ok || !isSame && !(agrees(standsFor, inX, inY) && agrees(standsIn, inY, inX)) {
+		if isSame := bytes.Equal(inX, inY); !ok ||
+			!isSame && !(agrees(standsFor, inX, inY) && agrees(standsIn, inY, inX)) {
 			return false
 		}
 		x.skip(len(inX))

@@ -33,7 +33,8 @@ func TestRecordedWithOtherSecrets(t *testing.T) {
 		t.Fatal(words)
 	}
 	withoutKey := func(s string) string { return strings.ReplaceAll(s, keyInWords, "REDACTEDREDACTED") }
-	for name, recorded := range map[string]string{"as sent": sent, "without secrets in words": words, "without the key": withoutKey(sent), "without both": withoutKey(words)} {
+	for name, recorded := range map[string]string{"as sent": sent, "without secrets in words": words,
+		"without the key": withoutKey(sent), "without both": withoutKey(words)} {
 		p := newReplayer(t, Config{Mask: maskKeys}, pair(recorded, "yes"))
 		if w, _ := ask(p, endpoint, sent+" "); w.Body.String() != "yes" || !p.Receipt().Strict {
 			t.Errorf("recorded %s: %s, %+v", name, w.Body, p.Receipt())
@@ -61,7 +62,8 @@ func TestRecordedWithFewerSecrets(t *testing.T) {
 // A key that was recorded with an exemption stays one when secrets in words beside it do not.
 func TestExemptKeyBesideFewerSecrets(t *testing.T) {
 	body := func(key, secret string) string {
-		return `{"messages":[{"role":"user","content":"` + key + ` API_KEY=` + secret + ` DB_PASSWORD=\"Summer2024!\""}]}`
+		return `{"messages":[{"role":"user","content":"` + key + ` API_KEY=` + secret +
+			` DB_PASSWORD=\"Summer2024!\""}]}`
 	}
 	recorded := body(keyInWords, "REDACTED8ZbtpoFlsY")
 	for key, isAnswered := range map[string]bool{keyInWords: true, "key-of-b-service": false} {
@@ -78,9 +80,11 @@ func TestRecordedKeyIsNoDifference(t *testing.T) {
 		return `{"system":"` + keyInWords + `","messages":[{"role":"user","content":"` + words + `"}]}`
 	}
 	var said strings.Builder
-	p := newReplayer(t, Config{Mask: maskKeys, Log: func(line string) { said.WriteString(line + "\n") }}, pair(body("heron"), "yes"))
+	p := newReplayer(t, Config{Mask: maskKeys, Log: func(line string) { said.WriteString(line + "\n") }},
+		pair(body("heron"), "yes"))
 	ask(p, endpoint, body("pelican"))
-	if got := said.String(); strings.Contains(got, keyInWords) || strings.Contains(got, "system") || !strings.Contains(got, "pelican") {
+	if got := said.String(); strings.Contains(got, keyInWords) || strings.Contains(got, "system") ||
+		!strings.Contains(got, "pelican") {
 		t.Error(got)
 	}
 }
@@ -105,10 +109,14 @@ func TestSecretThatWasLearntLater(t *testing.T) {
 		{"half of an escape", pseudonym, `saffron-kettle-thre\"`, false},
 		{"the end of a string", pseudonym, `it","name":"kettle-a`, false},
 		{"the same twice", pseudonym + " or " + pseudonym, "saffron-kettle-three or saffron-kettle-three", true},
-		{"the secret, and the pseudonym that a replayed reply said", pseudonym + " or " + pseudonym, "saffron-kettle-three or " + pseudonym, true},
-		{"two under one pseudonym, and the pseudonym", pseudonym + " or " + pseudonym + " or " + pseudonym, "saffron-kettle-three or " + pseudonym + " or saffron-kettle-eight", false},
-		{"two under one pseudonym", pseudonym + " or " + pseudonym, "saffron-kettle-three or saffron-kettle-eight", false},
-		{"one under two", pseudonym + " or REDACTEDz9Y8x7W6v5U4", "saffron-kettle-three or saffron-kettle-three", false},
+		{"the secret, and the pseudonym that a replayed reply said", pseudonym + " or " + pseudonym,
+			"saffron-kettle-three or " + pseudonym, true},
+		{"two under one pseudonym, and the pseudonym", pseudonym + " or " + pseudonym + " or " + pseudonym,
+			"saffron-kettle-three or " + pseudonym + " or saffron-kettle-eight", false},
+		{"two under one pseudonym", pseudonym + " or " + pseudonym,
+			"saffron-kettle-three or saffron-kettle-eight", false},
+		{"one under two", pseudonym + " or REDACTEDz9Y8x7W6v5U4",
+			"saffron-kettle-three or saffron-kettle-three", false},
 		{"other words beside it", pseudonym + " twice", "saffron-kettle-three never", false},
 		{"two short ones", "REDACTEDREDA and REDACTEDREDA", "kettle3three and kettle8eight", true},
 		{"one that people choose", "REDACTEDREDAC", "Jackal_kiosk!", true},
@@ -135,7 +143,8 @@ func TestSecretThatWasLearntLater(t *testing.T) {
 // is given back answers again.
 func TestOrderBesideSecrets(t *testing.T) {
 	body := func(secret string) string { return `{"messages":[{"role":"user","content":"` + secret + `"}]}` }
-	p := newReplayer(t, Config{}, pair(body("REDACTEDb2C3d4E5f6G7"), "first"), pair(body("REDACTEDb2C3d4E5f6G7"), "second"))
+	p := newReplayer(t, Config{}, pair(body("REDACTEDb2C3d4E5f6G7"), "first"),
+		pair(body("REDACTEDb2C3d4E5f6G7"), "second"))
 	for i, want := range []string{"first", "first", "second"} {
 		w, _ := ask(p, endpoint, body("saffron-kettle-three"))
 		if w.Body.String() != want {
@@ -247,7 +256,8 @@ func TestDamageBesideSecrets(t *testing.T) {
 // Bodies that are not JSON are compared in the same way, whatever the boundary of their parts.
 func TestOtherBodiesBesideSecrets(t *testing.T) {
 	parts := func(boundary, secret string) string {
-		return "--" + boundary + "\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\n" + secret + "\r\n--" + boundary + "--\r\n"
+		return "--" + boundary + "\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\n" + secret + "\r\n--" +
+			boundary + "--\r\n"
 	}
 	for _, c := range []struct{ kind, recorded, asked string }{
 		{"multipart/form-data; boundary=", parts("one", "REDACTEDb2C3d4E5f6G7"), parts("two", "saffron-kettle-three")},
@@ -269,7 +279,8 @@ func TestOtherBodiesBesideSecrets(t *testing.T) {
 func TestTogetherBesideSecrets(t *testing.T) {
 	body := func(secret string) string { return `{"messages":[{"role":"user","content":"` + secret + `"}]}` }
 	const n = 24
-	p := newReplayer(t, Config{}, slices.Repeat([]cassette.Interaction{pair(body("REDACTEDb2C3d4E5f6G7"), "yes")}, n)...)
+	p := newReplayer(t, Config{},
+		slices.Repeat([]cassette.Interaction{pair(body("REDACTEDb2C3d4E5f6G7"), "yes")}, n)...)
 	var group sync.WaitGroup
 	for range n {
 		group.Go(func() { ask(p, endpoint, body("saffron-kettle-three")) })

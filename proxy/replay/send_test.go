@@ -10,8 +10,10 @@ import (
 // TestRepeat holds that a repeating replayer answers equal requests with the first
 // recorded reply, again and again.
 func TestRepeat(t *testing.T) {
-	p := newReplayer(t, Config{Repeat: true}, pair(`{"a":1}`, `{"n":1}`), pair(`{"a":1}`, `{"n":2}`), pair(`{"b":1}`, `{"n":3}`))
-	for _, c := range []struct{ body, want string }{{`{"a":1}`, `{"n":1}`}, {`{"b":1}`, `{"n":3}`}, {`{"a":1}`, `{"n":1}`}, {`{"b": 1}`, `{"n":3}`}} {
+	p := newReplayer(t, Config{Repeat: true}, pair(`{"a":1}`, `{"n":1}`), pair(`{"a":1}`, `{"n":2}`),
+		pair(`{"b":1}`, `{"n":3}`))
+	for _, c := range []struct{ body, want string }{{`{"a":1}`, `{"n":1}`}, {`{"b":1}`, `{"n":3}`},
+		{`{"a":1}`, `{"n":1}`}, {`{"b": 1}`, `{"n":3}`}} {
 		w := httptest.NewRecorder()
 		p.ServeHTTP(w, httptest.NewRequest(http.MethodPost, endpoint, strings.NewReader(c.body)))
 		if got := w.Body.String(); got != c.want {

@@ -55,7 +55,8 @@ type lateness struct{ chunk50, chunk95, chunk99, header95, total95 float64 }
 
 // round plays all streams twice, the first time to have the connections, and
 // keeps what it found if it is the best so far.
-func round(b *testing.B, best map[string]lateness, name string, c *http.Client, url string, ins []cassette.Interaction) {
+func round(b *testing.B, best map[string]lateness, name string, c *http.Client, url string,
+	ins []cassette.Interaction) {
 	b.Helper()
 	c.Transport.(*http.Transport).MaxIdleConnsPerHost = len(ins)
 	defer c.CloseIdleConnections()
@@ -74,7 +75,8 @@ func round(b *testing.B, best map[string]lateness, name string, c *http.Client, 
 		}
 		all.Wait()
 	}
-	l := lateness{percentile(chunk, 50), percentile(chunk, 95), percentile(chunk, 99), percentile(header, 95), percentile(total, 95)}
+	l := lateness{percentile(chunk, 50), percentile(chunk, 95), percentile(chunk, 99), percentile(header, 95),
+		percentile(total, 95)}
 	if old, ok := best[name]; !ok || l.chunk95 < old.chunk95 {
 		best[name] = l
 	}
@@ -119,7 +121,8 @@ func uneven(n, chunks int) cassette.Interaction {
 
 // deviations asks once: how far the header was from its time, and each chunk
 // from its own, counted from the header; and the end from the end.
-func deviations(b *testing.B, c *http.Client, url string, in cassette.Interaction) (header time.Duration, chunks []time.Duration, total time.Duration) {
+func deviations(b *testing.B, c *http.Client, url string, in cassette.Interaction) (header time.Duration,
+	chunks []time.Duration, total time.Duration) {
 	b.Helper()
 	begin := time.Now()
 	resp, err := c.Post(url+path, "application/json", bytes.NewReader(in.Request.Body))

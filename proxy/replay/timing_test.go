@@ -39,7 +39,8 @@ func (w *clocked) Write(p []byte) (int, error) {
 
 func slow() cassette.Interaction {
 	in := pair("{}", "abc")
-	in.Timeline = []cassette.Chunk{{At: 0, Length: 1}, {At: 40 * time.Millisecond, Length: 1}, {At: 100 * time.Millisecond, Length: 1}}
+	in.Timeline = []cassette.Chunk{{At: 0, Length: 1}, {At: 40 * time.Millisecond, Length: 1},
+		{At: 100 * time.Millisecond, Length: 1}}
 	in.Duration = 300 * time.Millisecond // so the header took 200 ms
 	return in
 }
@@ -118,7 +119,8 @@ func TestTimeToTheHeader(t *testing.T) {
 func TestHoldsAtEverySpeed(t *testing.T) {
 	fakeTime(t)
 	const ms = time.Millisecond
-	plan, err := fault.Parse("f.yaml", []byte("faults: [{fault: stall, for: 1s, at_byte: 2}, {fault: stall, for: 500ms, before_header: true}]"))
+	plan, err := fault.Parse("f.yaml",
+		[]byte("faults: [{fault: stall, for: 1s, at_byte: 2}, {fault: stall, for: 500ms, before_header: true}]"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +178,8 @@ func writeFile(t *testing.T, path string, data []byte) {
 }
 
 func TestTimingValid(t *testing.T) {
-	for speed, want := range map[Timing]bool{0: true, 1: true, 0.001: true, 1e9: true, -1: false, 1e-9: false, Timing(math.NaN()): false, Timing(math.Inf(-1)): false} {
+	for speed, want := range map[Timing]bool{0: true, 1: true, 0.001: true, 1e9: true, -1: false, 1e-9: false,
+		Timing(math.NaN()): false, Timing(math.Inf(-1)): false} {
 		if speed.Valid() != want {
 			t.Errorf("%v: %v", speed, !want)
 		}

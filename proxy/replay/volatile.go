@@ -21,7 +21,8 @@ type volatileField struct {
 
 // volatileFields lists the fields of all wires, by the names of the wires.
 func volatileFields() (fields []volatileField) {
-	for _, w := range slices.SortedFunc(slices.Values(wires.All()), func(a, b *wires.Wire) int { return cmp.Compare(a.Name, b.Name) }) {
+	for _, w := range slices.SortedFunc(slices.Values(wires.All()),
+		func(a, b *wires.Wire) int { return cmp.Compare(a.Name, b.Name) }) {
 		for _, v := range w.Volatile {
 			fields = append(fields, volatileField{v, w.Name})
 		}
@@ -89,7 +90,8 @@ func rulesOf(recording *cassette.Cassette) (rs ruleSet, err error) {
 		r, err := scrubFromWord(word)
 		if err != nil {
 			return rs, fmt.Errorf(
-				"%s: matching rule %s is unknown to this build; use a newer one, or record the cassette again", recording.Name(), word)
+				"%s: matching rule %s is unknown to this build; use a newer one, or record the cassette again",
+				recording.Name(), word)
 		}
 		rs.scrubs = append(rs.scrubs, r)
 	}

@@ -14,27 +14,37 @@ import (
 
 func TestVolatileFields(t *testing.T) {
 	billing := func(sum, rest string) string {
-		return `{"a":1,"system":[{"type":"text","text":"x-anthropic-billing-header: cc_version=2.1; cch=` + sum + `;"},{"type":"text","text":"` + rest + `"}]}`
+		return `{"a":1,"system":[{"type":"text","text":"x-anthropic-billing-header: cc_version=2.1; cch=` + sum +
+			`;"},{"type":"text","text":"` + rest + `"}]}`
 	}
 	for name, c := range map[string]struct {
 		url, recorded, asked string
 		served               bool
 		relaxed              map[string]int
 	}{
-		"other value":    {endpoint, `{"a":1,"metadata":{"user_id":"x"}}`, `{"a":1,"metadata":{"user_id":"y"}}`, true, map[string]int{"anthropic.metadata": 1}},
-		"now absent":     {endpoint, `{"a":1,"metadata":{}}`, `{"a":1}`, true, map[string]int{"anthropic.metadata": 1}},
-		"now present":    {responses, `{"a":1}`, `{"a":1,"user":"u","prompt_cache_key":"k"}`, true, map[string]int{"openai.user": 1, "openai.prompt_cache_key": 1}},
-		"same value":     {responses, `{"a":1,"user":"u"}`, `{"user":"u","a":1}`, true, map[string]int{}},
-		"last member":    {responses, `{"safety_identifier":"x"}`, `{}`, true, map[string]int{"openai.safety_identifier": 1}},
-		"codex":          {responses, `{"client_metadata":{"x-codex-installation-id":"a"}}`, `{"client_metadata":{"x-codex-installation-id":"b"}}`, true, map[string]int{"openai.client_metadata": 1}},
-		"labels":         {generate, `{"labels":{},"z":1}`, `{"z":1}`, true, map[string]int{"gemini.labels": 1}},
-		"gemini-cli":     {assist, `{"user_prompt_id":"a","request":{"session_id":"s","b":1}}`, `{"user_prompt_id":"b","request":{"b":1,"session_id":"t"}}`, true, map[string]int{"gemini.user_prompt_id": 1, "gemini.request.session_id": 1}},
-		"claude code":    {endpoint, billing("a1", "S"), billing("b2", "S"), true, map[string]int{"anthropic.system.billing-header": 1}},
+		"other value": {endpoint, `{"a":1,"metadata":{"user_id":"x"}}`, `{"a":1,"metadata":{"user_id":"y"}}`, true,
+			map[string]int{"anthropic.metadata": 1}},
+		"now absent": {endpoint, `{"a":1,"metadata":{}}`, `{"a":1}`, true, map[string]int{"anthropic.metadata": 1}},
+		"now present": {responses, `{"a":1}`, `{"a":1,"user":"u","prompt_cache_key":"k"}`, true,
+			map[string]int{"openai.user": 1, "openai.prompt_cache_key": 1}},
+		"same value": {responses, `{"a":1,"user":"u"}`, `{"user":"u","a":1}`, true, map[string]int{}},
+		"last member": {responses, `{"safety_identifier":"x"}`, `{}`, true,
+			map[string]int{"openai.safety_identifier": 1}},
+		"codex": {responses, `{"client_metadata":{"x-codex-installation-id":"a"}}`,
+			`{"client_metadata":{"x-codex-installation-id":"b"}}`, true, map[string]int{"openai.client_metadata": 1}},
+		"labels": {generate, `{"labels":{},"z":1}`, `{"z":1}`, true, map[string]int{"gemini.labels": 1}},
+		"gemini-cli": {assist, `{"user_prompt_id":"a","request":{"session_id":"s","b":1}}`,
+			`{"user_prompt_id":"b","request":{"b":1,"session_id":"t"}}`, true,
+			map[string]int{"gemini.user_prompt_id": 1, "gemini.request.session_id": 1}},
+		"claude code": {endpoint, billing("a1", "S"), billing("b2", "S"), true,
+			map[string]int{"anthropic.system.billing-header": 1}},
 		"claude's words": {endpoint, billing("a1", "S"), billing("a1", "T"), false, map[string]int{}},
-		"a quoted one":   {endpoint, `{"system":[{"text":"of x-anthropic-billing-header: 1"}]}`, `{"system":[{"text":"of x-anthropic-billing-header: 2"}]}`, false, map[string]int{}},
-		"nested":         {endpoint, `{"a":{"metadata":1}}`, `{"a":{"metadata":2}}`, false, map[string]int{}},
-		"another's":      {endpoint, `{"a":1,"user":"u"}`, `{"a":1,"user":"v"}`, false, map[string]int{}},
-		"a date in it":   {endpoint, `{"system":"today is Monday"}`, `{"system":"today is Friday"}`, false, map[string]int{}},
+		"a quoted one": {endpoint, `{"system":[{"text":"of x-anthropic-billing-header: 1"}]}`,
+			`{"system":[{"text":"of x-anthropic-billing-header: 2"}]}`, false, map[string]int{}},
+		"nested":    {endpoint, `{"a":{"metadata":1}}`, `{"a":{"metadata":2}}`, false, map[string]int{}},
+		"another's": {endpoint, `{"a":1,"user":"u"}`, `{"a":1,"user":"v"}`, false, map[string]int{}},
+		"a date in it": {endpoint, `{"system":"today is Monday"}`, `{"system":"today is Friday"}`, false,
+			map[string]int{}},
 	} {
 		in := pair(c.recorded, "ok")
 		in.Request.URL = c.url
@@ -74,8 +84,10 @@ func TestRulesAreTheCassettes(t *testing.T) {
 func TestRuleNames(t *testing.T) {
 	want := []string{
 		"anthropic.system.billing-header", "anthropic.metadata",
-		"chat.metadata", "chat.prompt_cache_key", "chat.safety_identifier", "chat.user", "gemini.labels", "gemini.request.session_id", "gemini.user_prompt_id",
-		"openai.client_metadata", "openai.metadata", "openai.prompt_cache_key", "openai.safety_identifier", "openai.user",
+		"chat.metadata", "chat.prompt_cache_key", "chat.safety_identifier", "chat.user", "gemini.labels",
+		"gemini.request.session_id", "gemini.user_prompt_id",
+		"openai.client_metadata", "openai.metadata", "openai.prompt_cache_key", "openai.safety_identifier",
+		"openai.user",
 	}
 	if got := Rules(); !slices.Equal(got, want) {
 		t.Errorf("rules %q, want %q", got, want)
@@ -85,7 +97,8 @@ func TestRuleNames(t *testing.T) {
 func ruled(t *testing.T, names []string) *cassette.Cassette {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.yaml")
-	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic, Matching: names}, cassette.CreateOptions{})
+	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic, Matching: names},
+		cassette.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +118,8 @@ func ruled(t *testing.T, names []string) *cassette.Cassette {
 // A client makes up another boundary each time.
 func TestBoundaryDoesNotMatter(t *testing.T) {
 	form := func(boundary, value string) cassette.Request {
-		r := asked("--" + boundary + "\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n" + value + "\r\n--" + boundary + "--\r\n")
+		r := asked("--" + boundary + "\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n" + value + "\r\n--" +
+			boundary + "--\r\n")
 		r.Header.Set("Content-Type", `multipart/form-data; boundary="`+boundary+`"`)
 		return r
 	}

@@ -75,12 +75,13 @@ func badFrames(isMasked bool, message string) map[string][]frame {
 		"a continuation of nothing":   {{0x80, isMasked, 0, message}},
 		"a message inside a message":  {{0x01, isMasked, 0, message[:5]}, {textFrame, isMasked, 0, message}},
 		"a fragmented ping":           {{0x09, isMasked, 0, "a"}, {textFrame, isMasked, 0, message}},
-		"a long ping":                 {{ping, isMasked, 0, strings.Repeat("a", 126)}, {textFrame, isMasked, 0, message}},
-		"a close frame of one byte":   {{closing, isMasked, 0, "a"}, {textFrame, isMasked, 0, message}},
-		"a close code of nobody":      {{closing, isMasked, 0, "\x00\x07"}, {textFrame, isMasked, 0, message}},
-		"bytes":                       {{0x82, isMasked, 0, message}},
-		"half a frame":                {{textFrame, isMasked, 100, message[:10]}},
-		"noise":                       {{0xff, isMasked, 0, "\xff\xff\xff\xff"}},
+		"a long ping": {{ping, isMasked, 0, strings.Repeat("a", 126)},
+			{textFrame, isMasked, 0, message}},
+		"a close frame of one byte": {{closing, isMasked, 0, "a"}, {textFrame, isMasked, 0, message}},
+		"a close code of nobody":    {{closing, isMasked, 0, "\x00\x07"}, {textFrame, isMasked, 0, message}},
+		"bytes":                     {{0x82, isMasked, 0, message}},
+		"half a frame":              {{textFrame, isMasked, 100, message[:10]}},
+		"noise":                     {{0xff, isMasked, 0, "\xff\xff\xff\xff"}},
 	}
 }
 
@@ -88,7 +89,8 @@ func badFrames(isMasked bool, message string) map[string][]frame {
 func fragments(isMasked bool, message string) []frame {
 	out := []frame{{0x01, isMasked, 0, message[:1]}}
 	for _, c := range message[1:] {
-		out = append(out, frame{more, isMasked, 0, ""}, frame{ping, isMasked, 0, "p"}, frame{more, isMasked, 0, string(c)})
+		out = append(out, frame{more, isMasked, 0, ""}, frame{ping, isMasked, 0, "p"},
+			frame{more, isMasked, 0, string(c)})
 	}
 	return append(out, frame{0x80, isMasked, 0, ""})
 }
@@ -111,7 +113,8 @@ func newFrameRecorder(t *testing.T, provider http.HandlerFunc) *frameRecorder {
 	ok(t, err)
 	t.Cleanup(transport.(interface{ CloseIdleConnections() }).CloseIdleConnections)
 	f := &frameRecorder{path: filepath.Join(t.TempDir(), "c.yaml")}
-	f.out, err = cassette.Create(f.path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
+	f.out, err = cassette.Create(f.path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic},
+		cassette.CreateOptions{})
 	ok(t, err)
 	f.rec, err = record.New(record.Config{Transport: transport, Writer: f.out, Redactor: redact.New(nil)})
 	ok(t, err)
@@ -135,8 +138,10 @@ func (f *frameRecorder) connectRaw(t *testing.T) (net.Conn, *bufio.Reader) {
 		t.Fatal(resp, err)
 	}
 	conn := tls.Client(plain, &tls.Config{RootCAs: tr.TLSClientConfig.RootCAs, ServerName: "api.openai.com"})
-	_, err = io.WriteString(conn, "GET /v1/responses HTTP/1.1\r\nHost: api.openai.com\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: "+socketKey+"\r\n\r\n")
+	_, err = io.WriteString(conn,
+		"GET /v1/responses HTTP/1.1\r\nHost: api.openai.com\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: "+
+			socketKey+"\r\n\r\n")
 	ok(t, err)
 	in := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(in, &http.Request{Method: http.MethodGet})

@@ -91,7 +91,8 @@ func socketOptions(t *testing.T, h http.Handler) *coder.DialOptions {
 		tr.CloseIdleConnections()
 		ok(t, p.Close(context.Background()))
 	})
-	return &coder.DialOptions{HTTPClient: &http.Client{Transport: tr}, HTTPHeader: http.Header{"Authorization": {socketKey}}, CompressionMode: coder.CompressionContextTakeover}
+	return &coder.DialOptions{HTTPClient: &http.Client{Transport: tr},
+		HTTPHeader: http.Header{"Authorization": {socketKey}}, CompressionMode: coder.CompressionContextTakeover}
 }
 
 func ok(t *testing.T, err error) {
@@ -140,7 +141,8 @@ func recordSockets(t *testing.T, path string, clients func(options *coder.DialOp
 	defer transport.(interface{ CloseIdleConnections() }).CloseIdleConnections()
 	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
 	ok(t, err)
-	rec, err := record.New(record.Config{Transport: transport, Writer: w, Redactor: redact.New(nil), AllowIncomplete: true,
+	rec, err := record.New(record.Config{Transport: transport, Writer: w, Redactor: redact.New(nil),
+		AllowIncomplete: true,
 		Note: func(r *http.Request, in *cassette.Interaction) {
 			if websocket.SessionOf(r.Context()) != nil {
 				in.WebSocket = 1
@@ -185,7 +187,8 @@ func openRecordedSockets(t *testing.T, path string) *cassette.Cassette {
 	statuses := []string{}
 	for in, err := range c.All() {
 		ok(t, err)
-		statuses = append(statuses, fmt.Sprint(in.Request.Method, " ", in.Response.Status, " ", in.Incomplete, " ", in.WebSocket, " ", len(in.Timeline)))
+		statuses = append(statuses, fmt.Sprint(in.Request.Method, " ", in.Response.Status, " ", in.Incomplete, " ",
+			in.WebSocket, " ", len(in.Timeline)))
 	}
 	slices.Sort(statuses)
 	if want := "[GET 401  1 1 POST 200  1 3 POST 200  1 3 POST 200 cut 1 1 POST 200 no terminal event 1 1 POST 400  1 1]"; fmt.Sprint(statuses) != want {
@@ -241,7 +244,8 @@ func TestWebSocketRoundTrip(t *testing.T) {
 	t.Run("miss", func(t *testing.T) {
 		options := socketOptions(t, r)
 		talkWithWrongKey(t, options)
-		got := talkTo(t, options, `{"type":"response.create","input":"another"}`, `{"type":"response.create","input":"one"}`)
+		got := talkTo(t, options, `{"type":"response.create","input":"another"}`,
+			`{"type":"response.create","input":"one"}`)
 		if len(got) != 5 || !strings.Contains(got[1], `"x-cassette-miss":"unknown"`) || got[4] != endEvent {
 			t.Errorf("%q", got)
 		}
@@ -253,7 +257,8 @@ func TestWebSocketRoundTrip(t *testing.T) {
 func TestWebSocketUnreachable(t *testing.T) {
 	transport, err := proxy.NewTransport(map[string]string{"openai": "http://127.0.0.1:1"}, nil)
 	ok(t, err)
-	w, err := cassette.Create(filepath.Join(t.TempDir(), "c.yaml"), cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
+	w, err := cassette.Create(filepath.Join(t.TempDir(), "c.yaml"),
+		cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
 	ok(t, err)
 	rec, err := record.New(record.Config{Transport: transport, Writer: w, Redactor: redact.New(nil)})
 	ok(t, err)

@@ -74,10 +74,12 @@ const probe = 1
 // sidelines are what agents ask a model beside their main loop, by what the
 // instructions say in lower case.
 var sidelines = []string{
-	"title generator", "generate a title", "generate a short title", "generate a concise title", "a concise, sentence-case title",
+	"title generator", "generate a title", "generate a short title", "generate a concise title",
+	"a concise, sentence-case title",
 	"word title", "title for this conversation", "title for the following conversation", "title for this session",
 	"indicates a new conversation topic", "summarize this coding conversation in under",
-	"concise description of this session", "analyze *only* the content and structure of your immediately preceding response",
+	"concise description of this session",
+	"analyze *only* the content and structure of your immediately preceding response",
 	"task routing ai",
 }
 

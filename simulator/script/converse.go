@@ -51,11 +51,14 @@ func autoBlocks(a Intent) []specs.Block {
 	}
 	switch {
 	case a.Schema != nil:
-		return []specs.Block{thinkingBlock("The answer has a given form. I fill it in."), textBlock(answerIn(a, quotedWord(a.Prompt)))}
+		return []specs.Block{thinkingBlock("The answer has a given form. I fill it in."),
+			textBlock(answerIn(a, quotedWord(a.Prompt)))}
 	case len(a.Calls) > 0:
-		return []specs.Block{thinkingBlock("The results are here. I look at them and report."), textBlock(reportResults(a.Calls))}
+		return []specs.Block{thinkingBlock("The results are here. I look at them and report."),
+			textBlock(reportResults(a.Calls))}
 	}
-	return []specs.Block{thinkingBlock("The user wrote something and I answer it. No tool is needed for that."), textBlock(answerPrompt(a.Prompt))}
+	return []specs.Block{thinkingBlock("The user wrote something and I answer it. No tool is needed for that."),
+		textBlock(answerPrompt(a.Prompt))}
 }
 
 // wantedTools are the tools to call now: those demanded, else, after a prompt, those
@@ -98,7 +101,8 @@ func wantedTools(a Intent) []Tool {
 func (a Intent) namedTools(text string) []Tool {
 	lower, names := strings.ToLower(text), namedIn(text)
 	return filterTools(a.Tools, func(t Tool) bool {
-		return mentionsWord(lower, strings.ToLower(t.Name)) || slices.ContainsFunc(names, func(n string) bool { return hasName(t.Name, n) })
+		return mentionsWord(lower, strings.ToLower(t.Name)) ||
+			slices.ContainsFunc(names, func(n string) bool { return hasName(t.Name, n) })
 	})
 }
 
@@ -119,7 +123,8 @@ func mentionsWord(text, name string) bool {
 
 // isNameByte reports whether the byte at i continues a name.
 func isNameByte(text string, i int) bool {
-	return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= '0' && text[i] <= '9')
+	return i >= 0 && i < len(text) &&
+		(text[i] == '_' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= '0' && text[i] <= '9')
 }
 
 func callBlocks(a Intent, tools []Tool) []specs.Block {
@@ -129,11 +134,13 @@ func callBlocks(a Intent, tools []Tool) []specs.Block {
 	}
 	list := strings.Join(names, ", ")
 	blocks := []specs.Block{
-		thinkingBlock(fmt.Sprintf("The user wants: %s I call %s and look at what comes back.", oneSentence(a.Prompt), list)),
+		thinkingBlock(fmt.Sprintf("The user wants: %s I call %s and look at what comes back.",
+			oneSentence(a.Prompt), list)),
 		textBlock(fmt.Sprintf("Calling %s.", list)),
 	}
 	for _, t := range tools {
-		blocks = append(blocks, specs.Block{Kind: specs.KindCall, Role: t.Name, Args: t.arguments(quotedWord(a.Prompt))})
+		blocks = append(blocks, specs.Block{Kind: specs.KindCall, Role: t.Name,
+			Args: t.arguments(quotedWord(a.Prompt))})
 	}
 	return blocks
 }
@@ -151,7 +158,8 @@ func answerPrompt(prompt string) string {
 	if words, ok := wordsToSay(prompt); ok {
 		return words
 	}
-	return fmt.Sprintf("You wrote: %s I am a simulated model; I answer every prompt, in the same words each time.", oneSentence(prompt))
+	return fmt.Sprintf("You wrote: %s I am a simulated model; I answer every prompt, in the same words each time.",
+		oneSentence(prompt))
 }
 
 // asksToSay finds that a prompt wants to hear something.

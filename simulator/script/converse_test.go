@@ -57,7 +57,8 @@ func TestFill(t *testing.T) {
 
 // TestFillOfGemini holds that types in capitals and counts in strings are read.
 func TestFillOfGemini(t *testing.T) {
-	got := string(JSON(fillSchema(schema(t, `{"type":"OBJECT","properties":{"a":{"type":"ARRAY","items":{"type":"INTEGER"},"minItems":"2"}},"required":["a"]}`), "w")))
+	got := string(JSON(fillSchema(schema(t,
+		`{"type":"OBJECT","properties":{"a":{"type":"ARRAY","items":{"type":"INTEGER"},"minItems":"2"}},"required":["a"]}`), "w")))
 	if want := `{"a":[1,1]}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -72,8 +73,10 @@ func TestFillEnds(t *testing.T) {
 
 // TestFillOfAnything holds that no schema stops the simulator.
 func TestFillOfAnything(t *testing.T) {
-	keys := []string{"type", "properties", "required", "items", "enum", "anyOf", "minItems", "maxLength", "minimum", "multipleOf", "$ref", "default"}
-	leaf := rapid.OneOf(rapid.Just[any](nil), rapid.Map(rapid.Float64Range(-1e9, 1e9), func(f float64) any { return f }),
+	keys := []string{"type", "properties", "required", "items", "enum", "anyOf", "minItems", "maxLength", "minimum",
+		"multipleOf", "$ref", "default"}
+	leaf := rapid.OneOf(rapid.Just[any](nil),
+		rapid.Map(rapid.Float64Range(-1e9, 1e9), func(f float64) any { return f }),
 		rapid.Map(rapid.SampledFrom([]string{"object", "array", "#", "string", "7"}), func(s string) any { return s }))
 	var node func(depth int) *rapid.Generator[any]
 	node = func(depth int) *rapid.Generator[any] {
@@ -81,7 +84,8 @@ func TestFillOfAnything(t *testing.T) {
 			return leaf
 		}
 		return rapid.OneOf(leaf, rapid.Map(rapid.SliceOfN(node(depth-1), 0, 3), func(l []any) any { return l }),
-			rapid.Map(rapid.MapOfN(rapid.SampledFrom(keys), node(depth-1), 0, 4), func(m map[string]any) any { return m }))
+			rapid.Map(rapid.MapOfN(rapid.SampledFrom(keys), node(depth-1), 0, 4),
+				func(m map[string]any) any { return m }))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.MapOfN(rapid.SampledFrom(keys), node(3), 0, 5).Draw(t, "schema")
@@ -100,7 +104,8 @@ func emitted(blocks []specs.Block) string {
 }
 
 func TestConverse(t *testing.T) {
-	echo := Tool{Name: "echo", Schema: schema(t, `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)}
+	echo := Tool{Name: "echo", Schema: schema(t,
+		`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)}
 	bash, look := Tool{Name: "Bash", Schema: echo.Schema}, Tool{Name: "mcp__x__look"}
 	for _, c := range []struct {
 		name string
@@ -110,14 +115,17 @@ func TestConverse(t *testing.T) {
 		{"no tools", Intent{Prompt: "How are you?"}, "text You wrote: How are you? I am"},
 		{"a quoted answer", Intent{Prompt: `Say "heron".`}, "text heron"},
 		{"a harmless tool", Intent{Prompt: "Go.", Tools: []Tool{bash, echo}}, `call echo{"text":"example"}`},
-		{"the quoted argument", Intent{Prompt: `Use echo with "heron"`, Tools: []Tool{look, echo}}, `call echo{"text":"heron"}`},
-		{"two tools named", Intent{Prompt: "First bash, then echo", Tools: []Tool{bash, echo}}, `call Bash{"text":"example"}; call echo{`},
+		{"the quoted argument", Intent{Prompt: `Use echo with "heron"`, Tools: []Tool{look, echo}},
+			`call echo{"text":"heron"}`},
+		{"two tools named", Intent{Prompt: "First bash, then echo", Tools: []Tool{bash, echo}},
+			`call Bash{"text":"example"}; call echo{`},
 		{"no part of a word", Intent{Prompt: "echoes", Tools: []Tool{look, echo}}, "call mcp__x__look{}"},
 		{"nothing harmless", Intent{Prompt: "Go.", Tools: []Tool{bash}}, "text You wrote: Go."},
 		{"forced", Intent{Prompt: "Go.", Tools: []Tool{bash}, Choice: ChoiceAny}, "call Bash"},
 		{"forced one", Intent{Prompt: "Go.", Tools: []Tool{echo, bash}, Choice: "Bash"}, "call Bash"},
 		{"forbidden", Intent{Prompt: "echo", Tools: []Tool{echo}, Choice: ChoiceNone}, "text You wrote"},
-		{"after a call", Intent{Prompt: "echo", Tools: []Tool{echo}, Calls: []Called{{"echo", "heron"}}}, "text The tool echo answered: heron."},
+		{"after a call", Intent{Prompt: "echo", Tools: []Tool{echo}, Calls: []Called{{"echo", "heron"}}},
+			"text The tool echo answered: heron."},
 		{"a value", Intent{Prompt: "x", Schema: map[string]any{"enum": []any{"red", "blue"}}, Bare: true}, "text red"},
 		{"a form", Intent{Prompt: "x", Schema: echo.Schema}, `text {"text":"example"}`},
 	} {
@@ -132,12 +140,16 @@ func TestAside(t *testing.T) {
 		ask  Intent
 		want string
 	}{
-		{Intent{System: "You are a title generator. You output ONLY a thread title.", Prompt: "Mend the parser of dates, please"}, "Mend the parser of dates"},
+		{Intent{System: "You are a title generator. You output ONLY a thread title.",
+			Prompt: "Mend the parser of dates, please"}, "Mend the parser of dates"},
 		{Intent{Prompt: "quota", Limit: 1}, "OK"},
 		{Intent{Prompt: "quota", Limit: 1, Tools: []Tool{{Name: "echo"}}}, ""},
 		{Intent{Prompt: "Generate a title for this", Tools: []Tool{{Name: "echo"}}}, ""},
 		{Intent{Prompt: "Write a book"}, ""},
-		{Intent{Prompt: "Please write a 5-10 word title for the following conversation:\n\n", Schema: map[string]any{"type": "object", "properties": map[string]any{"title": map[string]any{"type": "string"}}}}, `{"title":"Please write a 5-10 word"}`},
+		{Intent{Prompt: "Please write a 5-10 word title for the following conversation:\n\n",
+			Schema: map[string]any{"type": "object",
+				"properties": map[string]any{"title": map[string]any{"type": "string"}}}},
+			`{"title":"Please write a 5-10 word"}`},
 	} {
 		if got, _, ok := SideTraffic(c.ask); got != c.want || ok != (c.want != "") {
 			t.Errorf("%+v: %q, %t; want %q", c.ask, got, ok, c.want)
@@ -162,8 +174,10 @@ func TestImprovised(t *testing.T) {
 // TestLimit holds that an answer that is too long is a beginning of the whole
 // one, says so, and keeps to the limit as usage counts it.
 func TestLimit(t *testing.T) {
-	echo := Tool{Name: "echo", Schema: schema(t, `{"type":"object","properties":{"text":{"type":"string","minLength":60}},"required":["text"]}`)}
-	for _, a := range []Intent{{Prompt: "Tell me about 🦩🦩🦩🦩 and herons and kestrels."}, {Prompt: "echo", Tools: []Tool{echo}}} {
+	echo := Tool{Name: "echo", Schema: schema(t,
+		`{"type":"object","properties":{"text":{"type":"string","minLength":60}},"required":["text"]}`)}
+	for _, a := range []Intent{{Prompt: "Tell me about 🦩🦩🦩🦩 and herons and kestrels."},
+		{Prompt: "echo", Tools: []Tool{echo}}} {
 		whole, stop := AutoReply(a)
 		if stop != "" {
 			t.Errorf("without a limit it stops for %s", stop)
@@ -176,7 +190,8 @@ func TestLimit(t *testing.T) {
 				t.Fatalf("limit %d: %d tokens, stop %q: %s", a.Limit, all, stop, emitted(got))
 			}
 			for i, b := range got {
-				if !strings.HasPrefix(whole[i].Text, b.Text) || !strings.HasPrefix(string(whole[i].Args), string(b.Args)) || b.Partial != (string(b.Args) != string(whole[i].Args)) {
+				if !strings.HasPrefix(whole[i].Text, b.Text) || !strings.HasPrefix(string(whole[i].Args),
+					string(b.Args)) || b.Partial != (string(b.Args) != string(whole[i].Args)) {
 					t.Fatalf("limit %d: block %d is %+v", a.Limit, i, b)
 				}
 			}

@@ -29,7 +29,9 @@ func plainly(provider string, frames ...string) *script.Simulation {
 
 func (plainProvider) Header(script.Reply) http.Header { return http.Header{} }
 func (plainProvider) Reject(r *rule.Refusal) (int, http.Header, []byte) {
-	return r.Status, http.Header{}, script.JSON(script.Object{"type", r.Type, "code", r.Code, "param", r.Param, "text", r.Message, "details", json.RawMessage(append([]byte(nil), or(r.Details, "null")...))})
+	return r.Status, http.Header{},
+		script.JSON(script.Object{"type", r.Type, "code", r.Code, "param", r.Param, "text", r.Message, "details",
+			json.RawMessage(append([]byte(nil), or(r.Details, "null")...))})
 }
 
 func or(b []byte, otherwise string) []byte {
@@ -66,10 +68,12 @@ func TestRejections(t *testing.T) {
 		{"gemini", "rate_limit", "seconds", 429, "", "", `Please retry in 1s.`},
 		{"gemini", "overloaded", "", 503, "", "", "UNAVAILABLE"},
 	} {
-		s := &script.Script{Key: seal.NewKey("x"), Now: func() time.Time { return time.Unix(0, 0) }, Attempts: new(script.Attempts), Scenario: &specs.Scenario{
-			Targets: []specs.Target{{Provider: c.provider, Model: "m"}},
-			Turns:   []specs.Turn{{Emit: []specs.Block{{Kind: specs.KindText, Text: "a"}}, Refuse: &specs.Rejection{Kind: c.kind, Retry: c.retry, Times: 2}}},
-		}}
+		s := &script.Script{Key: seal.NewKey("x"), Now: func() time.Time { return time.Unix(0, 0) },
+			Attempts: new(script.Attempts), Scenario: &specs.Scenario{
+				Targets: []specs.Target{{Provider: c.provider, Model: "m"}},
+				Turns: []specs.Turn{{Emit: []specs.Block{{Kind: specs.KindText, Text: "a"}},
+					Refuse: &specs.Rejection{Kind: c.kind, Retry: c.retry, Times: 2}}},
+			}}
 		ask := func(body string) script.Plan {
 			reply, refusal := s.Reply(script.Request{Provider: c.provider, Model: "m", Body: []byte(body)})
 			if refusal != nil {
@@ -78,7 +82,8 @@ func TestRejections(t *testing.T) {
 			return plainly(c.provider, "{}").PlanReply(reply)
 		}
 		for range 2 {
-			if got := ask("q"); got.Status != c.status || got.Header.Get(c.header) != c.value || !bytes.Contains(got.Writes[0], []byte(c.text)) {
+			if got := ask("q"); got.Status != c.status || got.Header.Get(c.header) != c.value ||
+				!bytes.Contains(got.Writes[0], []byte(c.text)) {
 				t.Errorf("%s %s %s: %d %v %s", c.provider, c.kind, c.retry, got.Status, got.Header, got.Writes)
 			}
 		}
@@ -98,21 +103,31 @@ func TestRejections(t *testing.T) {
 // long as it holds what the kind names, and no longer.
 func TestContentRefusals(t *testing.T) {
 	for _, c := range []struct{ provider, kind, held, left, words string }{
-		{"anthropic", "image", `{"messages":[{"content":[{"type":"image"}]}]}`, `{"messages":[{"content":[{"type":"text","text":"\"type\":\"image\""}]}]}`, "process image"},
+		{"anthropic", "image", `{"messages":[{"content":[{"type":"image"}]}]}`,
+			`{"messages":[{"content":[{"type":"text","text":"\"type\":\"image\""}]}]}`, "process image"},
 		{"openai", "image", `{"input":[{"output":[{"type":"input_image"}]}]}`, `{"input":[]}`, "image_parse_error"},
-		{"gemini", "image", `{"contents":[{"parts":[{"functionResponse":{"parts":[{"inlineData":{}}]}}]}]}`, `{"contents":[]}`, "process input image"},
-		{"anthropic", "token", `{"messages":[{"content":[{"type":"thinking","signature":"EjQ"}]}]}`, `{"messages":[{"content":[{"type":"thinking","signature":""}]}]}`, "Invalid `signature`"},
-		{"openai", "token", `{"input":[{"encrypted_content":"gAAA"}]}`, `{"input":[{"encrypted_content":null}]}`, "invalid_encrypted_content"},
-		{"gemini", "token", `{"contents":[{"parts":[{"thoughtSignature":"EjQ"}]}]}`, `{"contents":[{"parts":[{"thoughtSignature":"skip_thought_signature_validator"}]}]}`, "Corrupted thought signature."},
-		{"anthropic", "effort", `{"output_config":{"effort":"max"}}`, `{"output_config":{"effort":"high"}}`, "effort level 'max'"},
-		{"openai", "effort", `{"reasoning":{"effort":"xhigh"}}`, `{"reasoning":{"effort":"medium"}}`, "reasoning.effort"},
-		{"gemini", "effort", `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"high"}}}`, `{}`, "Thinking level HIGH"},
+		{"gemini", "image", `{"contents":[{"parts":[{"functionResponse":{"parts":[{"inlineData":{}}]}}]}]}`,
+			`{"contents":[]}`, "process input image"},
+		{"anthropic", "token", `{"messages":[{"content":[{"type":"thinking","signature":"EjQ"}]}]}`,
+			`{"messages":[{"content":[{"type":"thinking","signature":""}]}]}`, "Invalid `signature`"},
+		{"openai", "token", `{"input":[{"encrypted_content":"gAAA"}]}`, `{"input":[{"encrypted_content":null}]}`,
+			"invalid_encrypted_content"},
+		{"gemini", "token", `{"contents":[{"parts":[{"thoughtSignature":"EjQ"}]}]}`,
+			`{"contents":[{"parts":[{"thoughtSignature":"skip_thought_signature_validator"}]}]}`,
+			"Corrupted thought signature."},
+		{"anthropic", "effort", `{"output_config":{"effort":"max"}}`, `{"output_config":{"effort":"high"}}`,
+			"effort level 'max'"},
+		{"openai", "effort", `{"reasoning":{"effort":"xhigh"}}`, `{"reasoning":{"effort":"medium"}}`,
+			"reasoning.effort"},
+		{"gemini", "effort", `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"high"}}}`, `{}`,
+			"Thinking level HIGH"},
 		{"anthropic", "tool", `srv__conform_noargs`, "conform_echo", "tools.1.custom.input_schema"},
 		{"openai", "tool", `conform_noargs`, "conform_echo", "'conform_noargs'"},
 		{"gemini", "tool", `conform_noargs`, "conform_echo", "function_declarations[1]"},
 	} {
 		ask := func(holds string) script.Plan {
-			r := script.Reply{Request: script.Request{Provider: c.provider, Form: script.FormUnary, Body: []byte(holds)}, Turn: specs.Turn{Refuse: &specs.Rejection{Kind: c.kind, Times: 1}}}
+			r := script.Reply{Request: script.Request{Provider: c.provider, Form: script.FormUnary,
+				Body: []byte(holds)}, Turn: specs.Turn{Refuse: &specs.Rejection{Kind: c.kind, Times: 1}}}
 			if c.kind == "tool" {
 				r.Request.Tools, r.Request.Body = []string{"other", holds}, []byte("{}")
 			}
@@ -129,10 +144,12 @@ func TestContentRefusals(t *testing.T) {
 
 // TestRefusedWhileItHolds: with a text each request is refused that holds it, and no other.
 func TestRefusedWhileItHolds(t *testing.T) {
-	s := &script.Script{Key: seal.NewKey("x"), Seed: "s", Now: func() time.Time { return time.Unix(0, 0) }, Attempts: new(script.Attempts), Scenario: &specs.Scenario{
-		Targets: []specs.Target{{Provider: "openai", Model: "m"}},
-		Turns:   []specs.Turn{{Emit: []specs.Block{{Kind: specs.KindText, Text: "a"}}, Refuse: &specs.Rejection{Kind: "context", Times: 1, Holds: "the {{nonce}}"}}},
-	}}
+	s := &script.Script{Key: seal.NewKey("x"), Seed: "s", Now: func() time.Time { return time.Unix(0, 0) },
+		Attempts: new(script.Attempts), Scenario: &specs.Scenario{
+			Targets: []specs.Target{{Provider: "openai", Model: "m"}},
+			Turns: []specs.Turn{{Emit: []specs.Block{{Kind: specs.KindText, Text: "a"}},
+				Refuse: &specs.Rejection{Kind: "context", Times: 1, Holds: "the {{nonce}}"}}},
+		}}
 	held := `{"input":[{"role":"user","content":"all of \u0074he ` + specs.Nonce("s", "") + `."}]}`
 	for _, c := range []struct {
 		body   string
@@ -155,7 +172,8 @@ func TestStall(t *testing.T) {
 		if form == script.FormUnary {
 			frames = frames[:1]
 		}
-		got := plainly("openai", frames...).PlanReply(script.Reply{Request: script.Request{Provider: "openai", Form: form}, Turn: turn})
+		got := plainly("openai",
+			frames...).PlanReply(script.Reply{Request: script.Request{Provider: "openai", Form: form}, Turn: turn})
 		if !got.Stall || len(got.Writes) != want || got.Document() {
 			t.Errorf("form %d: %+v", form, got)
 		}
@@ -165,9 +183,11 @@ func TestStall(t *testing.T) {
 // TestGrease holds what is added, and that every event stays JSON.
 func TestGrease(t *testing.T) {
 	streams := map[string][]string{
-		"anthropic": {"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n", "event: ping\ndata: {}\n\n"},
-		"openai":    {"event: response.created\ndata: {\"sequence_number\":0}\n\n", "event: response.completed\ndata: {\"text\":\"\\\"sequence_number\\\":1\",\"sequence_number\":1}\n\n"},
-		"gemini":    {"data: {\"a\": {\"b\": 1}}\r\n\r\n", "data: {\"c\": 2}\r\n\r\n"},
+		"anthropic": {"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n",
+			"event: ping\ndata: {}\n\n"},
+		"openai": {"event: response.created\ndata: {\"sequence_number\":0}\n\n",
+			"event: response.completed\ndata: {\"text\":\"\\\"sequence_number\\\":1\",\"sequence_number\":1}\n\n"},
+		"gemini": {"data: {\"a\": {\"b\": 1}}\r\n\r\n", "data: {\"c\": 2}\r\n\r\n"},
 	}
 	for _, c := range []struct {
 		provider string
@@ -176,9 +196,12 @@ func TestGrease(t *testing.T) {
 	}{
 		{"anthropic", []specs.Grease{specs.GreaseStart}, []string{"message_start", "message_start", "ping"}},
 		{"anthropic", []specs.Grease{specs.GreaseEvent}, []string{"message_start", "future_event", "ping"}},
-		{"anthropic", []specs.Grease{specs.GreaseField}, []string{`"message":{},"x_future_field"`, `{"x_future_field"`}},
-		{"openai", []specs.Grease{specs.GreaseEvent}, []string{`"sequence_number":0`, `"sequence_number":1`, `\"sequence_number\":1","sequence_number":2`}},
-		{"gemini", []specs.Grease{specs.GreaseEvent, specs.GreaseField}, []string{`"a": {"b": 1},"x_future_field"`, `"futureUpdate"`, `"c": 2,"x_future_field"`}},
+		{"anthropic", []specs.Grease{specs.GreaseField},
+			[]string{`"message":{},"x_future_field"`, `{"x_future_field"`}},
+		{"openai", []specs.Grease{specs.GreaseEvent},
+			[]string{`"sequence_number":0`, `"sequence_number":1`, `\"sequence_number\":1","sequence_number":2`}},
+		{"gemini", []specs.Grease{specs.GreaseEvent, specs.GreaseField},
+			[]string{`"a": {"b": 1},"x_future_field"`, `"futureUpdate"`, `"c": 2,"x_future_field"`}},
 		{"gemini", nil, []string{`"a"`, `"c"`}},
 	} {
 		r := script.Reply{Request: script.Request{Provider: c.provider}, Turn: specs.Turn{Grease: c.grease}}
@@ -193,7 +216,9 @@ func TestGrease(t *testing.T) {
 			}
 		}
 	}
-	one := plainly("openai", "{\n  \"a\": 1\n}\n").PlanReply(script.Reply{Request: script.Request{Form: script.FormUnary, Provider: "openai"}, Turn: specs.Turn{Grease: []specs.Grease{specs.GreaseEvent, specs.GreaseField}}}).Writes
+	one := plainly("openai",
+		"{\n  \"a\": 1\n}\n").PlanReply(script.Reply{Request: script.Request{Form: script.FormUnary,
+		Provider: "openai"}, Turn: specs.Turn{Grease: []specs.Grease{specs.GreaseEvent, specs.GreaseField}}}).Writes
 	if len(one) != 1 || !json.Valid(one[0]) || !bytes.Contains(one[0], []byte("x_future_field")) {
 		t.Errorf("a document becomes %s", one)
 	}

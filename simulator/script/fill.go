@@ -260,7 +260,8 @@ func (f filler) fillNumber(s map[string]any) any {
 var formats = map[string]string{
 	"date": "2026-01-02", "date-time": "2026-01-02T03:04:05Z", "time": "03:04:05Z", "duration": "PT1H",
 	"email": "someone@example.com", "uri": "https://example.com/", "url": "https://example.com/",
-	"hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "uuid": "00000000-0000-4000-8000-000000000000",
+	"hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1",
+	"uuid": "00000000-0000-4000-8000-000000000000",
 }
 
 func (f filler) fillText(s map[string]any) string {

@@ -31,7 +31,8 @@ func (s *Script) replyLeniently(req Request) (Reply, *Refusal) {
 		return s.answerAside(req, asked), nil
 	}
 	// Clients change a request before they send it again, so its bytes do not count.
-	return s.answerTurn(req, i, asked, func() int { return s.Attempts.countAttempt(Request{Provider: req.Provider}, i) })
+	return s.answerTurn(req, i, asked,
+		func() int { return s.Attempts.countAttempt(Request{Provider: req.Provider}, i) })
 }
 
 // turnInConversation is the index of the turn that answers a conversation, -1 when it
@@ -107,7 +108,8 @@ func (s *Script) stepOf(text string, current int) int {
 // asked to look for one.
 func (s *Script) lacksTools(asked Intent, i int) bool {
 	isSearched := len(asked.Tools) == 0 || asked.Searches >= maxSearches
-	return isSearched && s.countCalls(i) > 0 && !slices.ContainsFunc(asked.Tools, func(t Tool) bool { return !t.isSearch() })
+	return isSearched && s.countCalls(i) > 0 &&
+		!slices.ContainsFunc(asked.Tools, func(t Tool) bool { return !t.isSearch() })
 }
 
 // maxAsideSystem is the length in bytes up to which the instructions of a request that
@@ -202,7 +204,10 @@ func (s *Script) toolForOwnRole(role string, tools []Tool) (Tool, bool) {
 		return t, true
 	}
 	if role == "fail" {
-		if t, ok := first(func(t Tool) bool { return readers().MatchString(t.Name) && t.pathProperty() != "" && t.isHarmless() }); ok {
+		if t, ok := first(func(t Tool) bool {
+			return readers().MatchString(t.Name) && t.pathProperty() != "" &&
+				t.isHarmless()
+		}); ok {
 			return t, true
 		}
 	}
@@ -342,7 +347,8 @@ func roleCode(role, word string) string {
 		arguments = Object{"seconds", waitTime(word)}
 	}
 	return `const tool = ALL_TOOLS.find((t) => t.name.endsWith(` + string(JSON(rolePrefix+role)) + `));` + "\n" +
-		`if (tool) { const answer = await tools[tool.name](` + string(JSON(arguments)) + `); text(answer.content?.[0]?.text ?? JSON.stringify(answer)); } else { ` + own + ` }`
+		`if (tool) { const answer = await tools[tool.name](` + string(JSON(arguments)) +
+		`); text(answer.content?.[0]?.text ?? JSON.stringify(answer)); } else { ` + own + ` }`
 }
 
 // quoteWord is a word that a shell takes as it is.

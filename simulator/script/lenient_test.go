@@ -56,26 +56,39 @@ func toolWith(properties string) map[string]any {
 
 // TestLenientTurns holds which turn answers which conversation.
 func TestLenientTurns(t *testing.T) {
-	prompts := []string{"Echo heron. (Reference: " + specs.Nonce("seed", "step-a") + ")", "Go on. (Reference: " + specs.Nonce("seed", "step-b") + ")", "Both. (Reference: " + specs.Nonce("seed", "step-c") + ")"}
+	prompts := []string{"Echo heron. (Reference: " + specs.Nonce("seed", "step-a") + ")", "Go on. (Reference: " +
+		specs.Nonce("seed", "step-b") + ")", "Both. (Reference: " + specs.Nonce("seed", "step-c") + ")"}
 	tools := []Tool{{Name: "mcp__conform__conform_echo", Schema: toolWith("text")}}
 	for name, c := range map[string]struct {
 		asked Intent
 		want  string // a call or a text; "" for anything that is not in the script
 	}{
-		"the first prompt":       {Intent{Tools: tools, Messages: []Message{{Text: prompts[0]}}}, "mcp__conform__conform_echo"},
-		"a reminder behind it":   {Intent{Tools: tools, Messages: []Message{{Text: prompts[0]}, {Text: "<system-reminder>x</system-reminder>"}}}, "mcp__conform__conform_echo"},
-		"a canned turn before":   {Intent{Tools: tools, Messages: []Message{{Text: "Hello.", Turns: []int{1}}, {Text: prompts[0]}}}, "mcp__conform__conform_echo"},
-		"the result":             {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: []int{1}}}}, "first"},
-		"the second prompt":      {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: []int{1, 0}}, {Text: prompts[1]}}}, "second"},
-		"after a compaction":     {Intent{Tools: tools, Messages: []Message{{Text: prompts[1]}}}, "second"},
-		"both in one message":    {Intent{Tools: tools, Messages: []Message{{Text: prompts[0] + "\n\n" + prompts[1]}}}, "second"},
-		"another conversation":   {Intent{Tools: tools, Messages: []Message{{Text: "Look for herons."}}}, ""},
-		"a turn more":            {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: []int{1, 0}}}}, ""},
-		"one call a turn":        {Intent{Tools: tools, Messages: []Message{{Text: prompts[2], Turns: []int{1, 1}}}}, "both"},
-		"one call of two":        {Intent{Tools: tools, Messages: []Message{{Text: prompts[2], Turns: []int{1}}}}, "both"},
-		"split, and answered":    {Intent{Tools: tools, Messages: []Message{{Text: prompts[2], Turns: []int{1, 1, 0}}}}, ""},
-		"a title":                {Intent{System: "You are a title generator.", Messages: []Message{{Text: prompts[0]}}}, ""},
-		"a title, tools offered": {Intent{System: "You are a title generator.", Tools: tools, Messages: []Message{{Text: prompts[0]}}}, ""},
+		"the first prompt": {Intent{Tools: tools, Messages: []Message{{Text: prompts[0]}}},
+			"mcp__conform__conform_echo"},
+		"a reminder behind it": {Intent{Tools: tools, Messages: []Message{{Text: prompts[0]},
+			{Text: "<system-reminder>x</system-reminder>"}}}, "mcp__conform__conform_echo"},
+		"a canned turn before": {Intent{Tools: tools,
+			Messages: []Message{{Text: "Hello.", Turns: []int{1}}, {Text: prompts[0]}}}, "mcp__conform__conform_echo"},
+		"the result": {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: []int{1}}}},
+			"first"},
+		"the second prompt": {Intent{Tools: tools,
+			Messages: []Message{{Text: prompts[0], Turns: []int{1, 0}}, {Text: prompts[1]}}}, "second"},
+		"after a compaction": {Intent{Tools: tools, Messages: []Message{{Text: prompts[1]}}}, "second"},
+		"both in one message": {Intent{Tools: tools, Messages: []Message{{Text: prompts[0] + "\n\n" + prompts[1]}}},
+			"second"},
+		"another conversation": {Intent{Tools: tools, Messages: []Message{{Text: "Look for herons."}}}, ""},
+		"a turn more": {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: []int{1, 0}}}},
+			""},
+		"one call a turn": {Intent{Tools: tools, Messages: []Message{{Text: prompts[2], Turns: []int{1, 1}}}},
+			"both"},
+		"one call of two": {Intent{Tools: tools, Messages: []Message{{Text: prompts[2], Turns: []int{1}}}},
+			"both"},
+		"split, and answered": {Intent{Tools: tools, Messages: []Message{{Text: prompts[2], Turns: []int{1, 1, 0}}}},
+			""},
+		"a title": {Intent{System: "You are a title generator.",
+			Messages: []Message{{Text: prompts[0]}}}, ""},
+		"a title, tools offered": {Intent{System: "You are a title generator.", Tools: tools,
+			Messages: []Message{{Text: prompts[0]}}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, req := lenientScript(t, c.asked)
@@ -129,7 +142,9 @@ func TestAttemptsAreReplies(t *testing.T) {
 // TestStandIns holds which of a client's own tools fills a role, and with what.
 func TestStandIns(t *testing.T) {
 	command := toolWith("command description")
-	list := map[string]any{"type": "object", "properties": map[string]any{"command": map[string]any{"type": "array", "items": map[string]any{"type": "string"}}}}
+	list := map[string]any{"type": "object",
+		"properties": map[string]any{"command": map[string]any{"type": "array",
+			"items": map[string]any{"type": "string"}}}}
 	for _, c := range []struct {
 		role  string
 		tools []Tool
@@ -137,13 +152,16 @@ func TestStandIns(t *testing.T) {
 	}{
 		{"echo", []Tool{{Name: "Write"}, {Name: "Bash", Schema: command}}, `Bash {"command":"echo heron"}`},
 		{"echo", []Tool{{Name: "shell", Schema: list}}, `shell {"command":["sh","-c","echo heron"]}`},
-		{"fail", []Tool{{Name: "exec_command", Schema: toolWith("cmd")}}, `exec_command {"cmd":"cat no-such-file-of-conform.txt"}`},
+		{"fail", []Tool{{Name: "exec_command", Schema: toolWith("cmd")}},
+			`exec_command {"cmd":"cat no-such-file-of-conform.txt"}`},
 		{"noargs", []Tool{{Name: "run_shell_command", Schema: command}}, `run_shell_command {"command":"true"}`},
 		{"large", []Tool{{Name: "bash", Schema: command}}, `bash {"command":"head -c 65536 /dev/zero | tr '\\0' x"}`},
 		{"slow", []Tool{{Name: "bash", Schema: command}}, `bash {"command":"sleep 1"}`},
-		{"fail", []Tool{{Name: "write_file", Schema: toolWith("path")}, {Name: "read_file", Schema: toolWith("path")}}, `read_file {"path":"no-such-file-of-conform.txt"}`},
+		{"fail", []Tool{{Name: "write_file", Schema: toolWith("path")}, {Name: "read_file", Schema: toolWith("path")}},
+			`read_file {"path":"no-such-file-of-conform.txt"}`},
 		{"noargs", []Tool{{Name: "list_birds", Schema: toolWith("")}}, `list_birds {}`},
-		{"echo", []Tool{{Name: "delete_all", Schema: toolWith("name")}, {Name: "weather", Schema: toolWith("city")}}, `weather {"city":"heron"}`},
+		{"echo", []Tool{{Name: "delete_all", Schema: toolWith("name")}, {Name: "weather", Schema: toolWith("city")}},
+			`weather {"city":"heron"}`},
 		{"echo", []Tool{{Name: "delete_all", Schema: toolWith("name")}}, ""},
 		{"echo", nil, ""},
 	} {
@@ -153,7 +171,8 @@ func TestStandIns(t *testing.T) {
 			t.Errorf("%s of %v: %s, want %s", c.role, req.Tools, got, c.want)
 		}
 	}
-	s, req := lenientScript(t, Intent{Tools: []Tool{{Name: "look", Schema: toolWith("x")}, {Name: "Bash", Schema: command}}})
+	s, req := lenientScript(t,
+		Intent{Tools: []Tool{{Name: "look", Schema: toolWith("x")}, {Name: "Bash", Schema: command}}})
 	s.OwnTools = map[string]string{"echo": "look"}
 	if name, _, _ := s.standIn(specs.Block{Role: "echo", Fill: "heron"}, req, s.Intent(req).Tools); name != "look" {
 		t.Errorf("the profile names look, called was %s", name)
@@ -162,7 +181,8 @@ func TestStandIns(t *testing.T) {
 
 // TestOurToolInAnySpelling holds that our tool is found behind the marks of a client.
 func TestOurToolInAnySpelling(t *testing.T) {
-	for _, name := range []string{"conform_echo", "mcp__conform__conform_echo", "conform.conform_echo", "conform-conform-echo", "Conform_ConformEcho"} {
+	for _, name := range []string{"conform_echo", "mcp__conform__conform_echo", "conform.conform_echo",
+		"conform-conform-echo", "Conform_ConformEcho"} {
 		if got := roleTool("echo", []string{"xconform_fail", name}); got != name {
 			t.Errorf("%s is not found: %q", name, got)
 		}
@@ -174,7 +194,8 @@ func TestNoTools(t *testing.T) {
 	s, req := lenientScript(t, Intent{Messages: []Message{{Text: specs.Nonce("seed", "step-a")}}})
 	var missed []*Mismatch
 	s.Mismatch = func(m *Mismatch) { missed = append(missed, m) }
-	if reply, refusal := s.Reply(req); refusal != nil || reply.Stop != specs.StopEnd || len(missed) != 1 || !missed[0].NoTools {
+	if reply, refusal := s.Reply(req); refusal != nil || reply.Stop != specs.StopEnd || len(missed) != 1 ||
+		!missed[0].NoTools {
 		t.Errorf("reply %+v, refusal %v, mismatches %v", reply, refusal, missed)
 	}
 }
@@ -225,7 +246,8 @@ func playTurns(t *testing.T, scenario *specs.Scenario, provider string, tools []
 			s.Intent = func(Request) Intent { return asked }
 			reply, refusal := s.Reply(req)
 			if refusal != nil || reply.Turn.Line != s.Scenario.Turns[at].Line {
-				t.Errorf("%s/%s with %s: step %d, turn %d: line %d, %v", scenario.Name, provider, tools[0].Name, step, at+1, reply.Turn.Line, refusal)
+				t.Errorf("%s/%s with %s: step %d, turn %d: line %d, %v", scenario.Name, provider, tools[0].Name, step,
+					at+1, reply.Turn.Line, refusal)
 			}
 			last := &asked.Messages[len(asked.Messages)-1]
 			last.Turns = append(last.Turns, 1)
@@ -236,13 +258,16 @@ func playTurns(t *testing.T, scenario *specs.Scenario, provider string, tools []
 // TestSlowLastsAsSaid holds that the role slow waits as long as the scenario says, with
 // whatever tool fills the role: a prompt that is called off in the call must find it running.
 func TestSlowLastsAsSaid(t *testing.T) {
-	seconds := map[string]any{"type": "object", "properties": map[string]any{"seconds": map[string]any{"type": "integer", "minimum": 1}}, "required": []any{"seconds"}}
+	seconds := map[string]any{"type": "object",
+		"properties": map[string]any{"seconds": map[string]any{"type": "integer", "minimum": 1}},
+		"required":   []any{"seconds"}}
 	for want, offered := range map[string]Tool{
 		`conform_slow {"seconds":30}`: {Name: "conform_slow", Schema: seconds},
 		`bash {"command":"sleep 30"}`: {Name: "bash", Schema: toolWith("command")},
 	} {
 		s, req := lenientScript(t, Intent{Tools: []Tool{offered}})
-		if name, args, _ := s.standIn(specs.Block{Kind: specs.KindCall, Role: "slow", Fill: "30"}, req, []Tool{offered}); name+" "+string(args) != want {
+		if name, args, _ := s.standIn(specs.Block{Kind: specs.KindCall, Role: "slow", Fill: "30"}, req,
+			[]Tool{offered}); name+" "+string(args) != want {
 			t.Errorf("got %s %s, want %s", name, args, want)
 		}
 	}

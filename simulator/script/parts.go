@@ -22,7 +22,8 @@ type Parts struct {
 // or lacks something.
 func (p Parts) Register() error {
 	name := p.Wire.Name
-	err := errors.Join(wires.Register(p.Wire), wire.Register(name, p.Decoder), rule.Register(name, p.Book), Register(name, p.Simulation))
+	err := errors.Join(wires.Register(p.Wire), wire.Register(name, p.Decoder), rule.Register(name, p.Book),
+		Register(name, p.Simulation))
 	if err == nil && p.Client != nil {
 		err = wire.RegisterClient(name, p.Client)
 	}

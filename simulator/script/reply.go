@@ -152,13 +152,15 @@ type Plan struct {
 
 // Document reports whether the response is one whole document, no stream.
 func (p Plan) Document() bool {
-	return len(p.Writes) == 1 && !p.Abort && !p.Stall && !strings.HasPrefix(p.Header.Get("Content-Type"), "text/event-stream")
+	return len(p.Writes) == 1 && !p.Abort && !p.Stall &&
+		!strings.HasPrefix(p.Header.Get("Content-Type"), "text/event-stream")
 }
 
 // Refused plans a refusal in the provider's words.
 func (s *Simulation) Refused(r *Refusal) Plan {
 	status, header, body := s.Reject(s.RefusalOf("script_"+r.Kind, "said", r.Message))
-	return Plan{Status: status, Header: http.Header{"Content-Type": header["Content-Type"]}, Writes: [][]byte{bytes.TrimSpace(body)}}
+	return Plan{Status: status, Header: http.Header{"Content-Type": header["Content-Type"]},
+		Writes: [][]byte{bytes.TrimSpace(body)}}
 }
 
 // PlanReply plans a reply. Cut and error count wire events; a reply that is one

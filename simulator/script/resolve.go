@@ -55,7 +55,8 @@ func (s *Script) resolveTool(req Request, i int, e specs.Block, b *Block, asked 
 	switch e.Kind {
 	case specs.KindSearch, specs.KindCode:
 		if !slices.Contains(asked.Hosted, string(e.Kind)) {
-			return s.checkExpectation(req, i, fmt.Sprintf("a request that offers the provider's own tool for %s", e.Kind), offered())
+			return s.checkExpectation(req, i,
+				fmt.Sprintf("a request that offers the provider's own tool for %s", e.Kind), offered())
 		}
 	case specs.KindCall:
 		if s.Scenario.IsLenient {
@@ -88,7 +89,8 @@ func (s *Script) resolveLeniently(req Request, i int, e specs.Block, b *Block, a
 		}
 		return nil
 	}
-	return s.resolveByCode(req, i, e, b, func() string { return "one that offers " + toolForRole(req.Tools, asked.Hosted) })
+	return s.resolveByCode(req, i, e,
+		b, func() string { return "one that offers " + toolForRole(req.Tools, asked.Hosted) })
 }
 
 // resolveByCode calls the tool of a role by code where the client offers a tool that
@@ -99,7 +101,9 @@ func (s *Script) resolveByCode(req Request, i int, e specs.Block, b *Block, offe
 		b.Name, b.Args = through.Name, args
 		return nil
 	}
-	return s.checkExpectation(req, i, fmt.Sprintf("a request that offers a tool for the role %s: no tool of the request %s", e.Role, fitsRole(e.Role)), offered())
+	return s.checkExpectation(req, i,
+		fmt.Sprintf("a request that offers a tool for the role %s: no tool of the request %s", e.Role,
+			fitsRole(e.Role)), offered())
 }
 
 // argumentsOf are the arguments of a call whose tool's schema is not known: those of
@@ -125,7 +129,8 @@ func (s *Script) searchFirst(req Request, i int, asked Intent) (Block, bool) {
 		return Block{}, false
 	}
 	for _, e := range s.Scenario.Turns[i].Emit {
-		if e.Kind != specs.KindCall || !e.For(req.Provider) || e.Role == roleAny || toolFor(e.Role, req.Tools, nil) != "" {
+		if e.Kind != specs.KindCall || !e.For(req.Provider) || e.Role == roleAny ||
+			toolFor(e.Role, req.Tools, nil) != "" {
 			continue
 		}
 		if through, args, ok := reachedTool(asked.Tools, rolePrefix+e.Role, nil); ok {

@@ -135,8 +135,10 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 	}
 	i := pickTurn(s.Scenario.Turns, s.agentOf(req), req)
 	if i < 0 {
-		return Reply{}, s.checkExpectation(req, -1, fmt.Sprintf("a conversation for one of its %s", countWord(len(s.Scenario.Turns), "turn")),
-			fmt.Sprintf("one that holds %s of the model and %s", countWord(req.Turns, "turn"), countWord(req.Prompts, "prompt")))
+		return Reply{}, s.checkExpectation(req, -1,
+			fmt.Sprintf("a conversation for one of its %s", countWord(len(s.Scenario.Turns), "turn")),
+			fmt.Sprintf("one that holds %s of the model and %s", countWord(req.Turns, "turn"),
+				countWord(req.Prompts, "prompt")))
 	}
 	turn := s.Scenario.Turns[i]
 	if s.Intent != nil && !searching && (turn.Expect != nil || slices.ContainsFunc(turn.Emit, func(b specs.Block) bool {
@@ -312,7 +314,8 @@ func fitLimit(blocks []specs.Block, limit int) ([]specs.Block, specs.Stop) {
 
 // costOf is what a block counts for, as Reply.OutputTokens counts.
 func costOf(b specs.Block) int {
-	all, _ := Reply{Blocks: []Block{{Kind: b.Kind, Parts: b.Parts, Text: b.Text, Name: b.Role, Args: b.Args}}}.OutputTokens()
+	all, _ := Reply{Blocks: []Block{{Kind: b.Kind, Parts: b.Parts, Text: b.Text, Name: b.Role,
+		Args: b.Args}}}.OutputTokens()
 	return all
 }
 
@@ -400,7 +403,8 @@ func (s *Script) newMismatch(req Request, i int, asked Intent) *Refusal {
 	for n, part := range e.Results {
 		want, got := specs.Fresh(part, s.Seed), asked.Results[n]
 		if !strings.Contains(got.Result, want) {
-			return s.checkExpectation(req, i, fmt.Sprintf("%q in result %d, of %s", want, n+1, got.Name), excerptOf(got.Result))
+			return s.checkExpectation(req, i, fmt.Sprintf("%q in result %d, of %s", want, n+1, got.Name),
+				excerptOf(got.Result))
 		}
 	}
 	return nil

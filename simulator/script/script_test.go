@@ -112,7 +112,8 @@ func TestToolFor(t *testing.T) {
 		}
 	}
 	own := []Tool{{Name: "Bash"}, {Name: "Look"}}
-	for role, want := range map[string]string{"echo": "mcp__srv__conform_echo", "noargs": "conform_noargs", "fail": "", "any": "Look"} {
+	for role, want := range map[string]string{"echo": "mcp__srv__conform_echo", "noargs": "conform_noargs", "fail": "",
+		"any": "Look"} {
 		if got := toolFor(role, tools, own); got != want {
 			t.Errorf("%s: %q, want %q", role, got, want)
 		}

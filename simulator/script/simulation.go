@@ -153,7 +153,8 @@ type Storage struct {
 	Continue func(document *tree.Node, before Reply) (whole, alone []byte)
 	// Answer answers a request about a kept reply, nil if there is none, and notes in the reply what
 	// the request changes.
-	Answer func(op Operation, id string, r *http.Request, kept *Kept) (form Form, writes [][]byte, refusal *rule.Refusal)
+	Answer func(op Operation, id string, r *http.Request, kept *Kept) (form Form, writes [][]byte,
+		refusal *rule.Refusal)
 }
 
 // Kept is a reply that a provider has kept.
@@ -191,12 +192,14 @@ func Register(wire string, s *Simulation) error {
 		return fmt.Errorf("wire %q: lacks its simulation", wire)
 	}
 	asks := func(operations ...Operation) bool {
-		return slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return slices.Contains(operations, e.Operation) })
+		return slices.ContainsFunc(s.Endpoints,
+			func(e Endpoint) bool { return slices.Contains(operations, e.Operation) })
 	}
 	parts := []part{
 		{"Provider, which writes its replies", s.Provider != nil},
 		{"an endpoint that generates", asks(Generate)},
-		{"Parse", s.Parse != nil}, {"Intent", s.Intent != nil}, {"ListModels or ShowModel", s.ListModels != nil && s.ShowModel != nil},
+		{"Parse", s.Parse != nil}, {"Intent", s.Intent != nil},
+		{"ListModels or ShowModel", s.ListModels != nil && s.ShowModel != nil},
 		{"Holds", s.Holds != nil}, {"UnknownEvent", s.UnknownEvent != ""},
 		{"a part of Storage", s.Storage == nil || s.Storage.isWhole()},
 		{"Storage: OpenMessage needs a Storage", s.Storage != nil || s.OpenMessage == nil},
@@ -204,12 +207,15 @@ func Register(wire string, s *Simulation) error {
 		{"Compacted: it has an endpoint that compacts", s.Compacted != nil || !asks(Compact)},
 	}
 	for _, e := range s.Endpoints {
-		parts = append(parts, part{"an operation that is known: the operation " + strconv.Quote(string(e.Operation)) + " of an endpoint is not", methods[e.Operation] != nil},
-			part{"a path: it has an endpoint without a path, or with more than one group", e.Path != nil && e.Path.NumSubexp() <= 1})
+		parts = append(parts, part{"an operation that is known: the operation " + strconv.Quote(string(e.Operation)) +
+			" of an endpoint is not", methods[e.Operation] != nil},
+			part{"a path: it has an endpoint without a path, or with more than one group",
+				e.Path != nil && e.Path.NumSubexp() <= 1})
 	}
 	for _, kind := range slices.Concat(routeKinds, stateKinds, contentKinds, scriptKinds) {
 		r := s.Refusals[kind]
-		parts = append(parts, part{"Refusals[" + strconv.Quote(kind) + "] with a status and a message", r.Status > 0 && r.Message != ""})
+		parts = append(parts, part{"Refusals[" + strconv.Quote(kind) + "] with a status and a message",
+			r.Status > 0 && r.Message != ""})
 	}
 	for _, p := range parts {
 		if !p.isThere {
@@ -220,7 +226,8 @@ func Register(wire string, s *Simulation) error {
 }
 
 func (s *Storage) isWhole() bool {
-	return s.ID != nil && s.Keeps != nil && s.Queued != nil && s.Previous != nil && s.Lost != nil && s.Continue != nil && s.Answer != nil
+	return s.ID != nil && s.Keeps != nil && s.Queued != nil && s.Previous != nil && s.Lost != nil &&
+		s.Continue != nil && s.Answer != nil
 }
 
 // At returns the simulation of the dialect that a host speaks, of the named dialect where the host is unknown,

@@ -38,7 +38,8 @@ func TestRegister(t *testing.T) {
 		} else if err := script.Register("spoiled", &s); err != nil {
 			t.Fatal(err)
 		}
-		if err := script.Register("spoiled", &s); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `wire "spoiled"`) {
+		if err := script.Register("spoiled", &s); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), `wire "spoiled"`) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -19,7 +19,8 @@ func TestConform(t *testing.T) {
 		`{"role":"user","content":"How long is an owl?"}`: "",
 		`{"role":"user","content":"How long is an owl?"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"measure","input":{}}]},{"role":"user","content":"Go on."}`: "ORD-001",
 	} {
-		rec, err := vcr.NewAsMode(filepath.Join(t.TempDir(), "loop"), vcr.ModeRecording, simulator.Transport(simulator.New(simulator.Config{})))
+		rec, err := vcr.NewAsMode(filepath.Join(t.TempDir(), "loop"), vcr.ModeRecording,
+			simulator.Transport(simulator.New(simulator.Config{})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,18 +38,21 @@ func TestConform(t *testing.T) {
 			t.Errorf("%s: negated, it failed with %q", conversation, failed)
 		}
 	}
-	if _, err := vcrgomega.Conform().Match("text"); err == nil || !strings.Contains(err.Error(), "got a string; give it the *vcr.Recorder") {
+	if _, err := vcrgomega.Conform().Match("text"); err == nil ||
+		!strings.Contains(err.Error(), "got a string; give it the *vcr.Recorder") {
 		t.Errorf("a string: %v", err)
 	}
 }
 
 func ask(t *testing.T, rec *vcr.Recorder, conversation string) {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodPost, "https://api.anthropic.com/v1/messages", strings.NewReader(`{"model":"claude-opus-4-5","max_tokens":99,"messages":[`+conversation+`]}`))
+	req, err := http.NewRequest(http.MethodPost, "https://api.anthropic.com/v1/messages",
+		strings.NewReader(`{"model":"claude-opus-4-5","max_tokens":99,"messages":[`+conversation+`]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {"made-up"}, "Anthropic-Version": {"2023-06-01"}}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {"made-up"},
+		"Anthropic-Version": {"2023-06-01"}}
 	resp, err := (&http.Client{Transport: rec}).Do(req)
 	if err != nil {
 		t.Fatal(err)

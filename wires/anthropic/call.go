@@ -259,7 +259,8 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 	case len(c.said) == 0:
 		return script.Request{}, script.Invalid("messages: at least one message is required")
 	}
-	out := script.Request{Provider: "anthropic", Model: c.name, Body: c.body, IssuesTokens: true, Document: c.root, Parsed: c}
+	out := script.Request{Provider: "anthropic", Model: c.name, Body: c.body, IssuesTokens: true,
+		Document: c.root, Parsed: c}
 	if !c.root.True("stream") {
 		out.Form = script.FormUnary
 	}

@@ -25,7 +25,8 @@ func (client) Body(q *wire.Question, history []string) []byte {
 	var tools []string
 	for _, t := range q.Tools {
 		var tool wire.Object
-		tools = append(tools, tool.SetText("name", t.Name).SetText("description", t.Description).Set("input_schema", t.Schema).String())
+		tools = append(tools, tool.SetText("name", t.Name).SetText("description", t.Description).Set("input_schema",
+			t.Schema).String())
 	}
 	o.SetIf(tools != nil, "tools", wire.List(tools...))
 	switch {
@@ -56,7 +57,8 @@ func isObject(text string) bool {
 func textBlock(text string) string { return `{"type":"text","text":` + wire.Quote(text) + `}` }
 
 func imageBlock(i wire.Image) string {
-	return `{"type":"image","source":{"type":"base64","media_type":` + wire.Quote(i.Type) + `,"data":` + wire.Quote(i.Base64) + `}}`
+	return `{"type":"image","source":{"type":"base64","media_type":` + wire.Quote(i.Type) + `,"data":` +
+		wire.Quote(i.Base64) + `}}`
 }
 
 // Prompt writes a message of the user.
@@ -98,7 +100,8 @@ func (client) Replay(r *wire.Reply) []string {
 			o.Set(name, value)
 		}
 		if it.Node == nil {
-			o.SetIf(it.What == wire.Thinking && it.HasToken && begun.Get("signature") == nil, "signature", wire.Quote(it.Token))
+			o.SetIf(it.What == wire.Thinking && it.HasToken && begun.Get("signature") == nil, "signature",
+				wire.Quote(it.Token))
 			var cited []string
 			for _, c := range it.Citations {
 				cited = append(cited, c.Raw())
@@ -125,7 +128,8 @@ func (client) Results(results []wire.ToolResult) []string {
 			parts = append(parts, imageBlock(i))
 		}
 		var o wire.Object
-		o.Set("type", `"tool_result"`).SetText("tool_use_id", r.ID).Set("content", wire.List(parts...)).SetIf(r.IsError, "is_error", "true")
+		o.Set("type", `"tool_result"`).SetText("tool_use_id", r.ID).Set("content", wire.List(parts...)).SetIf(r.IsError,
+			"is_error", "true")
 		blocks = append(blocks, o.String())
 	}
 	return []string{writeMessage("user", blocks)}

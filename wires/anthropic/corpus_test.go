@@ -99,7 +99,8 @@ func TestCorpus(t *testing.T) {
 		if r.status < 400 && got != nil && got.Rule == "A-3" {
 			count["2xx of a model that is not served"]++
 			unserved[got.Message]++
-			if form := Parse(request, body).Check(rule.Env{ForeignTokens: true, Level: rule.Live, Off: map[string]bool{"A-3": true}}); form != nil {
+			if form := Parse(request, body).Check(rule.Env{ForeignTokens: true, Level: rule.Live,
+				Off: map[string]bool{"A-3": true}}); form != nil {
 				t.Errorf("%s: apart from its model: %v", r.name, form)
 			}
 			continue

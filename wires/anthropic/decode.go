@@ -53,7 +53,8 @@ func readMessage(r *wire.Reply, m *tree.Node, at wire.Place) {
 	}
 	for i, b := range m.List("content") {
 		it := readBlock(b)
-		it.Place = wire.Place{Event: at.Event, Off: at.Off + b.Offset(), Path: at.Path + "content[" + strconv.Itoa(i) + "]"}
+		it.Place = wire.Place{Event: at.Event, Off: at.Off + b.Offset(),
+			Path: at.Path + "content[" + strconv.Itoa(i) + "]"}
 		it.TokenAt, it.Role, it.Done = it.Place, "assistant", true
 		r.Items = append(r.Items, it)
 	}
@@ -178,7 +179,8 @@ func appendMedia(list []wire.Medium, content *tree.Node, path string) []wire.Med
 		case kind == "tool_result":
 			list = appendMedia(list, b.Get("content"), at+".content")
 		case (kind == "image" || kind == "document") && source.Text("type") == "base64":
-			list = append(list, wire.Medium{Place: wire.At(source, at+".source"), Kind: kind, MediaType: source.Text("media_type"), Data: source.Text("data")})
+			list = append(list, wire.Medium{Place: wire.At(source, at+".source"), Kind: kind,
+				MediaType: source.Text("media_type"), Data: source.Text("data")})
 		}
 	}
 	return list

@@ -25,7 +25,8 @@ func Wire() *wires.Wire {
 }
 
 func errorBody(status int, message string) []byte {
-	return wires.JSON(map[string]any{"type": "error", "error": map[string]any{"type": errorType(status), "message": message}})
+	return wires.JSON(map[string]any{"type": "error",
+		"error": map[string]any{"type": errorType(status), "message": message}})
 }
 
 // errorType returns the type of the errors that have a status.

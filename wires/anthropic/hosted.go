@@ -29,14 +29,18 @@ func hostedBlocks(r script.Reply, n int, b script.Block) (use, result script.Obj
 	var found any
 	switch b.Kind {
 	case kindToolSearch:
-		found = script.Object{"type", "tool_search_tool_search_result", "tool_references", script.Array{script.Object{"type", "tool_reference", "tool_name", b.Name}}}
-		return script.Object{"type", "server_tool_use", "id", id, "name", b.Text, "input", script.Object{"query", strings.ReplaceAll(b.Name, "_", " ")}, "caller", script.Object{"type", "direct"}},
+		found = script.Object{"type", "tool_search_tool_search_result", "tool_references",
+			script.Array{script.Object{"type", "tool_reference", "tool_name", b.Name}}}
+		return script.Object{"type", "server_tool_use", "id", id, "name", b.Text, "input",
+				script.Object{"query", strings.ReplaceAll(b.Name, "_", " ")}, "caller",
+				script.Object{"type", "direct"}},
 			script.Object{"type", "tool_search_tool_result", "tool_use_id", id, "content", found}
 	case specs.KindSearch:
 		input, found = script.Object{"query", b.Search.Query}, searchResults(r, b.Search)
 	default:
 		name, input = codeTool(r, b.Code)
-		found = script.Object{"type", name + "_result", "stdout", b.Code.Output, "stderr", "", "return_code", 0, "content", script.Array{}}
+		found = script.Object{"type", name + "_result", "stdout", b.Code.Output, "stderr", "", "return_code",
+			0, "content", script.Array{}}
 	}
 	return script.Object{"type", "server_tool_use", "id", id, "name", name, "input", input},
 		append(script.Object{"type", name + "_tool_result", "tool_use_id", id, "content", found}, direct(b)...)
@@ -69,8 +73,10 @@ func codeTool(r script.Reply, c *specs.Code) (name string, input script.Object) 
 func searchResults(r script.Reply, s *specs.Search) script.Array {
 	all := script.Array{}
 	for i, f := range s.Results {
-		token := r.Key.Envelope(seal.Facts{Origin: originResult, Content: []byte(f.Title + f.URL)}, seal.Place{Reply: messageID(r), Ordinal: uint16(i)})
-		all = append(all, script.Object{"type", "web_search_result", "title", f.Title, "url", f.URL, "encrypted_content", token, "page_age", nil})
+		token := r.Key.Envelope(seal.Facts{Origin: originResult, Content: []byte(f.Title + f.URL)},
+			seal.Place{Reply: messageID(r), Ordinal: uint16(i)})
+		all = append(all, script.Object{"type", "web_search_result", "title", f.Title, "url", f.URL,
+			"encrypted_content", token, "page_age", nil})
 	}
 	return all
 }
@@ -83,7 +89,8 @@ func (s *stream) addHosted(n int, b script.Block) {
 	input := use[inputAt]
 	use[inputAt] = script.Object{}
 	s.startBlock(use)
-	s.addDeltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(script.JSON(input)), 7)...))
+	s.addDeltas("input_json_delta", "partial_json",
+		append([]string{""}, script.Slices(string(script.JSON(input)), 7)...))
 	s.stopBlock()
 	s.startBlock(result)
 	s.stopBlock()
@@ -91,7 +98,8 @@ func (s *stream) addHosted(n int, b script.Block) {
 
 // startBlock begins a content block. A ping follows the first.
 func (s *stream) startBlock(block script.Object) {
-	s.addEvent("content_block_start", script.Object{"type", "content_block_start", "index", s.index, "content_block", block})
+	s.addEvent("content_block_start",
+		script.Object{"type", "content_block_start", "index", s.index, "content_block", block})
 	if s.index == 0 {
 		// The data of a ping have a space that those of no other event have.
 		s.frames = append(s.frames, []byte("event: ping\ndata: {\"type\": \"ping\"}\n\n"))
@@ -156,7 +164,8 @@ func citationOf(root *tree.Node) (citation script.Object, ok bool) {
 				if t := b.Given("title"); t != nil {
 					title = t
 				}
-				return script.Object{"type", "char_location", "cited_text", cited, "document_index", index, "document_title", title,
+				return script.Object{"type", "char_location", "cited_text", cited, "document_index", index,
+					"document_title", title,
 					"start_char_index", 0, "end_char_index", utf8.RuneCountInString(cited), "file_id", nil}, true
 			}
 			index++
@@ -187,8 +196,10 @@ func citedResult(r script.Reply, n int) (citation script.Object, ok bool) {
 			continue
 		}
 		found := b.Search.Results[0]
-		token := r.Key.Envelope(seal.Facts{Origin: originIndex, Content: []byte(found.URL)}, seal.Place{Reply: messageID(r), Ordinal: uint16(i)}) //nolint:gosec // a reply has few blocks
-		return script.Object{"type", searchLocation, "cited_text", firstCharacters(found.Title, maxCited), "url", found.URL, "title", found.Title, "encrypted_index", token}, true
+		token := r.Key.Envelope(seal.Facts{Origin: originIndex, Content: []byte(found.URL)},
+			seal.Place{Reply: messageID(r), Ordinal: uint16(i)}) //nolint:gosec // a reply has few blocks
+		return script.Object{"type", searchLocation, "cited_text", firstCharacters(found.Title, maxCited), "url",
+			found.URL, "title", found.Title, "encrypted_index", token}, true
 	}
 	return nil, false
 }
@@ -230,7 +241,8 @@ const originCompaction = "anthropic/compaction"
 func triggerFits(c *call, _ rule.Env) *rule.Refusal {
 	for i, edit := range c.root.Given("context_management").List("edits") {
 		if trigger, given := triggerOf(edit); given && trigger < leastTrigger && edit.Text("type") == compactEdit {
-			return invalid("context_management.edits.%d.%s: trigger.value must be at least %d", i, compactEdit, leastTrigger)
+			return invalid("context_management.edits.%d.%s: trigger.value must be at least %d", i, compactEdit,
+				leastTrigger)
 		}
 	}
 	return nil
@@ -267,8 +279,10 @@ func compactionOf(r script.Reply) *compaction {
 		if trigger, _ := triggerOf(edit); all.total <= trigger {
 			return nil
 		}
-		made := &compaction{summary: fmt.Sprintf("Summary of the conversation: it had %d tokens in %d messages.", all.total, len(c.said)), took: all.splitByCache()}
-		made.token = r.Key.Envelope(seal.Facts{Origin: originCompaction, Content: []byte(made.summary)}, seal.Place{Reply: messageID(r)})
+		made := &compaction{summary: fmt.Sprintf("Summary of the conversation: it had %d tokens in %d messages.",
+			all.total, len(c.said)), took: all.splitByCache()}
+		made.token = r.Key.Envelope(seal.Facts{Origin: originCompaction, Content: []byte(made.summary)},
+			seal.Place{Reply: messageID(r)})
 		return made
 	}
 	return nil
@@ -292,7 +306,8 @@ func (s *stream) addCompaction() {
 	}
 	s.startBlock(script.Object{"type", "compaction", "content", nil})
 	s.addEvent("content_block_delta", script.Object{"type", "content_block_delta", "index", s.index,
-		"delta", script.Object{"type", "compaction_delta", "content", s.compaction.summary, "encrypted_content", s.compaction.token}})
+		"delta", script.Object{"type", "compaction_delta", "content", s.compaction.summary, "encrypted_content",
+			s.compaction.token}})
 	s.stopBlock()
 }
 
@@ -427,7 +442,8 @@ func referencesDeclared(c *call, p *rule.Pass) {
 		for _, b := range m.blocks {
 			for _, name := range referencesAmong(tree.NewArray(b.Node)) {
 				if p.Observe(); !declared[name] {
-					p.Report(b.place(), "the tool %q that a search found is not among the tools of the request", rule.Shorten(name)).
+					p.Report(b.place(), "the tool %q that a search found is not among the tools of the request",
+						rule.Shorten(name)).
 						Refuse(invalid("Tool reference '%s' has no corresponding tool definition", name))
 				}
 			}

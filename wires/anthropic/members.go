@@ -18,7 +18,8 @@ var memberFile string
 // Members describes the members of requests; the root is "request", of a count "count".
 var Members = sync.OnceValue(func() *members.Description {
 	return members.Parse(memberFile, members.Style{TagsInPath: true, Rules: map[members.Kind]string{
-		members.Unknown: "A-5", members.NoBeta: "A-5", members.Missing: "A-6", members.Empty: "A-6", members.Null: "A-7",
+		members.Unknown: "A-5", members.NoBeta: "A-5", members.Missing: "A-6", members.Empty: "A-6",
+		members.Null:      "A-7",
 		members.WrongType: "A-7", members.UnknownType: "A-7", members.WrongValue: "A-7", members.WrongForm: "A-7",
 		members.OutOfRange: "A-7", members.WrongLength: "A-7",
 	}})
@@ -67,7 +68,8 @@ func flawOf(f members.Fault) flaw {
 	case members.NoBeta:
 		words = "Extra inputs are not permitted"
 	case members.UnknownType:
-		words = fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags: %s", f.Name, expectedTags(f.Union))
+		words = fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags: %s", f.Name,
+			expectedTags(f.Union))
 	case members.WrongForm:
 		words = "String should match pattern '" + m.Pattern.String() + "'"
 	case members.WrongLength:
@@ -88,7 +90,8 @@ func flawOf(f members.Fault) flaw {
 			if m.Rule == "A-22" { // the input of a call: null is as little an object as a text is
 				w.kind = m.Rule
 			}
-			words = "Input should be a valid " + map[byte]string{'s': "string", 'n': "number", 'i': "integer", 'b': "boolean", 'a': "list", 'o': "dictionary"}[last]
+			words = "Input should be a valid " + map[byte]string{'s': "string", 'n': "number", 'i': "integer",
+				'b': "boolean", 'a': "list", 'o': "dictionary"}[last]
 		}
 	}
 	if path := f.Said.Dotted(); path != "" {
@@ -103,7 +106,8 @@ func expectedTags(object string) string {
 	if object == "tool" {
 		return "'custom' and those of server tools"
 	}
-	types := slices.DeleteFunc(Members().Types(object), func(t string) bool { return strings.HasSuffix(t, "_tool_result") })
+	types := slices.DeleteFunc(Members().Types(object),
+		func(t string) bool { return strings.HasSuffix(t, "_tool_result") })
 	slices.Sort(types)
 	return "'" + strings.Join(types, "', '") + "'"
 }

@@ -92,7 +92,8 @@ func Models(limit int, after, before string) []byte {
 			first = last
 		}
 	}
-	return script.JSON(script.Object{"data", data, "has_more", end < len(models) && before == "" || before != "" && from > 0,
+	return script.JSON(script.Object{"data", data, "has_more", end < len(models) && before == "" ||
+		before != "" && from > 0,
 		"first_id", first, "last_id", last})
 }
 
@@ -118,9 +119,11 @@ func (m *model) modelDocument() script.Object {
 	_, line, _ := strings.Cut(m.ID, "-")
 	line, _, _ = strings.Cut(line, "-")
 	return script.Object{
-		"type", "model", "id", m.ID, "display_name", m.Name, "created_at", startOfDay(m.Created), "lifecycle", lifecycle,
+		"type", "model", "id", m.ID, "display_name", m.Name, "created_at", startOfDay(m.Created),
+		"lifecycle", lifecycle,
 		"line", line, "max_input_tokens", m.Context, "max_tokens", specs.FindCapability("anthropic", m.ID).MaxOutput,
-		"deprecated_at", startOfDay(m.Deprecated), "retires_at", startOfDay(m.Retires), "capabilities", m.capabilities(),
+		"deprecated_at", startOfDay(m.Deprecated), "retires_at", startOfDay(m.Retires), "capabilities",
+		m.capabilities(),
 	}
 }
 
@@ -144,10 +147,12 @@ func (m *model) capabilities() script.Object {
 	}
 	return script.Object{
 		"batch", can(true), "citations", can(true), "code_execution", can(true), "context_management", script.Object{
-			"supported", true, "clear_thinking_20251015", can(true), "clear_tool_uses_20250919", can(true), "compact_20260112", can(true)},
+			"supported", true, "clear_thinking_20251015", can(true), "clear_tool_uses_20250919", can(true),
+			"compact_20260112", can(true)},
 		"effort", effort,
 		"image_input", can(true), "pdf_input", can(true),
-		"server_tools", script.Object{"supported", true, "code_execution", can(true), "web_search", can(true)}, "structured_outputs", can(true),
+		"server_tools", script.Object{"supported", true, "code_execution", can(true), "web_search", can(true)},
+		"structured_outputs", can(true),
 		"thinking", script.Object{"supported", true, "types", types},
 	}
 }

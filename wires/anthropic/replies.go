@@ -76,7 +76,8 @@ func startsAndStopsOnce(a *sentReply, p *rule.Pass) {
 // repeatsStart reports whether a message_start names the same message as the one before, and no
 // block was started: some gateways repeat the first event, and many clients do not mind.
 func (a *sentReply) repeatsStart(i int) bool {
-	return a.events[i].JSON.Text("message", "id") == a.message.Text("id") && (len(a.blocks) == 0 || a.blocks[0].start > i)
+	return a.events[i].JSON.Text("message", "id") == a.message.Text("id") &&
+		(len(a.blocks) == 0 || a.blocks[0].start > i)
 }
 
 func startIsNotRepeated(a *sentReply, p *rule.Pass) {
@@ -126,7 +127,8 @@ func deltasFit(a *sentReply, p *rule.Pass) {
 		for _, i := range b.deltas {
 			p.Observe()
 			t := a.events[i].JSON.Text("delta", "type")
-			if takes, known := deltasOf[b.kind]; known && slices.Contains(knownDeltas, t) && !slices.Contains(takes, t) {
+			if takes, known := deltasOf[b.kind]; known && slices.Contains(knownDeltas, t) &&
+				!slices.Contains(takes, t) {
 				p.ReportAt(a.EventPlace(i), "%s for block %d, which is a %s block", t, b.index, b.kind)
 			}
 		}
@@ -187,7 +189,8 @@ func messageIsWhole(a *sentReply, p *rule.Pass) {
 	}
 	a.CheckMembers(p, "the message", a.at, a.message, path, "id type role model content:array usage:object")
 	if usage := a.message.Get("usage"); usage.Is(tree.Object) {
-		a.CheckMembers(p, "usage of the message", a.at, usage, path+".usage", "input_tokens:number output_tokens:number")
+		a.CheckMembers(p, "usage of the message", a.at, usage, path+".usage",
+			"input_tokens:number output_tokens:number")
 	}
 }
 
@@ -233,7 +236,8 @@ func startHasUsage(a *sentReply, p *rule.Pass) {
 	}
 	for _, i := range a.deltas {
 		for _, name := range inputCounters[1:] {
-			if later := a.events[i].JSON.Get("usage", name); later.Int() > 0 && usage.Int(name) <= 0 && !a.usesServers() {
+			if later := a.events[i].JSON.Get("usage", name); later.Int() > 0 && usage.Int(name) <= 0 &&
+				!a.usesServers() {
 				p.ReportAt(a.At(i, later, "usage."+name), "%s is %s at the end and missing in message_start", name,
 					later.Raw())
 			}
@@ -338,7 +342,8 @@ func callsAreNamed(a *sentReply, p *rule.Pass) {
 // be anything.
 func inputsAreObjects(a *sentReply, p *rule.Pass) {
 	for _, b := range a.blocks {
-		if b.kind != "tool_use" || !a.isWhole() || b.input == "" || slices.Contains(cutReasons, a.Reply.Stop) || a.streamsEagerly() {
+		if b.kind != "tool_use" || !a.isWhole() || b.input == "" || slices.Contains(cutReasons, a.Reply.Stop) ||
+			a.streamsEagerly() {
 			continue
 		}
 		p.Observe()
@@ -369,9 +374,11 @@ func thinkingIsSigned(a *sentReply, p *rule.Pass) {
 		switch {
 		case b.signatures > 1:
 			p.ReportAt(a.place(b), "thinking block %d has %d signature_delta events", b.index, b.signatures)
-		case b.signatures == 1 && !(a.events[b.deltas[len(b.deltas)-1]].JSON.Text("delta", "type") == "signature_delta"):
+		case b.signatures == 1 &&
+			!(a.events[b.deltas[len(b.deltas)-1]].JSON.Text("delta", "type") == "signature_delta"):
 			p.ReportAt(a.place(b), "thinking goes on after the signature_delta of block %d", b.index)
-		case b.seal == "" && b.node.Text("signature") == "" && specs.ParseModel(a.Reply.Model).Family == "claude" && b.signatures == 0:
+		case b.seal == "" && b.node.Text("signature") == "" && specs.ParseModel(a.Reply.Model).Family == "claude" &&
+			b.signatures == 0:
 			if cut := slices.Contains(cutReasons, a.Reply.Stop) && k == len(a.blocks)-1; !cut {
 				p.ReportAt(a.place(b), "thinking block %d has no signature", b.index)
 			}
@@ -441,7 +448,8 @@ func failuresAreErrors(a *sentReply, p *rule.Pass) {
 var errorTypes = map[string][]int{
 	"invalid_request_error": {400, 405, 415, 422}, "authentication_error": {401}, "billing_error": {402, 400,
 		429}, "permission_error": {403},
-	"not_found_error": {404}, "conflict_error": {409}, "request_too_large": {413}, "rate_limit_error": {429}, "api_error": {500, 502, 503},
+	"not_found_error": {404}, "conflict_error": {409}, "request_too_large": {413}, "rate_limit_error": {429},
+	"api_error":     {500, 502, 503},
 	"timeout_error": {504, 408}, "overloaded_error": {529, 503}, "not_supported": {501},
 }
 
@@ -481,8 +489,11 @@ func documentIsMessage(a *sentReply, p *rule.Pass) {
 // envelopeFits: an error is told from a reply by its type.
 func envelopeFits(a *sentReply, p *rule.Pass) {
 	if doc := a.Reply.Doc; a.Status >= 400 && doc != nil {
-		if p.Observe(); doc.Text("type") != "error" || doc.Text("error", "type") == "" || doc.Text("error", "message") == "" {
-			p.ReportAt(a.EventPlace(-1), "the error with status %d is not {\"type\":\"error\",\"error\":{\"type\",\"message\"}}: %s", a.Status, rule.Shorten(doc.Raw()))
+		if p.Observe(); doc.Text("type") != "error" || doc.Text("error", "type") == "" ||
+			doc.Text("error", "message") == "" {
+			p.ReportAt(a.EventPlace(-1),
+				"the error with status %d is not {\"type\":\"error\",\"error\":{\"type\",\"message\"}}: %s", a.Status,
+				rule.Shorten(doc.Raw()))
 		}
 	}
 }

@@ -80,14 +80,16 @@ func (v Provider) Frames(r script.Reply) [][]byte {
 	}
 	tokens, notes := signReply(r)
 	s := &stream{Reply: r, bill: billOf(r), tokens: tokens}
-	s.addEvent("message_start", script.Object{"type", "message_start", "message", append(messageEnvelope(r, script.Array{}, nil, s.startUsage()), notes...)})
+	s.addEvent("message_start", script.Object{"type", "message_start", "message",
+		append(messageEnvelope(r, script.Array{}, nil, s.startUsage()), notes...)})
 	s.addCompaction()
 	for n, b := range r.Blocks {
 		s.addBlock(n, b)
 	}
 	s.addFutureBlock()
 	s.addEvent("message_delta", append(script.Object{"type", "message_delta",
-		"delta", script.Object{"stop_reason", r.Stop, "stop_sequence", nil, "stop_details", details(r)}, "usage", countSearches(r, s.endUsage())}, s.contextEdits()...))
+		"delta", script.Object{"stop_reason", r.Stop, "stop_sequence", nil, "stop_details", details(r)}, "usage",
+		countSearches(r, s.endUsage())}, s.contextEdits()...))
 	s.addEvent("message_stop", script.Object{"type", "message_stop"})
 	return s.frames
 }
@@ -186,7 +188,8 @@ func openingEvent(r script.Reply, tokens []string, n int, b script.Block) script
 	case specs.KindRedacted:
 		return script.Object{"type", "redacted_thinking", "data", tokens[n]}
 	case specs.KindCall:
-		return script.Object{"type", "tool_use", "id", callID(r, n), "name", b.Name, "input", script.Object{}, "caller", script.Object{"type", "direct"}}
+		return script.Object{"type", "tool_use", "id", callID(r, n), "name", b.Name, "input", script.Object{}, "caller",
+			script.Object{"type", "direct"}}
 	default: // text, signed or not
 		if _, ok := citesAt(r, n); ok {
 			return script.Object{"citations", script.Array{}, "type", "text", "text", ""}
@@ -214,7 +217,8 @@ func messageEnvelope(r script.Reply, content script.Array, stop any, used script
 	if stop != nil {
 		said = details(r)
 	}
-	return script.Object{"model", replyModel(r.Request.Model), "id", messageID(r), "type", "message", "role", "assistant",
+	return script.Object{"model", replyModel(r.Request.Model), "id", messageID(r), "type", "message", "role",
+		"assistant",
 		"content", content, "stop_reason", stop, "stop_sequence", nil, "stop_details", said, "usage", used}
 }
 
@@ -228,7 +232,8 @@ func unaryDocument(r script.Reply) []byte {
 	for n, b := range r.Blocks {
 		switch {
 		case b.Kind == specs.KindThinking:
-			content = append(content, script.Object{"type", "thinking", "thinking", thoughtText(b), "signature", tokens[n]})
+			content = append(content, script.Object{"type", "thinking", "thinking", thoughtText(b), "signature",
+				tokens[n]})
 		case b.Kind == specs.KindRedacted:
 			content = append(content, openingEvent(r, tokens, n, b))
 		case b.Kind == specs.KindCall:
@@ -248,7 +253,8 @@ func unaryDocument(r script.Reply) []byte {
 	if script.Greased(r, specs.GreaseBlock) {
 		content = append(content, futureBlock())
 	}
-	return script.JSON(append(append(messageEnvelope(r, content, r.Stop, countSearches(r, b.wholeUsage())), b.contextEdits()...), notes...))
+	return script.JSON(append(append(messageEnvelope(r, content, r.Stop, countSearches(r, b.wholeUsage())),
+		b.contextEdits()...), notes...))
 }
 
 // leastCached is the shortest prompt that the cache takes, in tokens.
@@ -354,7 +360,8 @@ func billOf(r script.Reply) bill {
 		prompt = meter{total: prompt.base + script.Tokens(b.compaction.summary)}
 	}
 	b.spent = prompt.splitByCache()
-	b.edits, b.counts = c.hasBeta("context-management-2025-06-27") || c.hasBeta(betaCompact), c.hasBeta("thinking-token-count-2026-05-13")
+	b.edits, b.counts = c.hasBeta("context-management-2025-06-27") || c.hasBeta(betaCompact),
+		c.hasBeta("thinking-token-count-2026-05-13")
 	if c.model != nil {
 		b.reports = b.reports || c.model.hasTrait(canHide) && c.model.hasTrait(canThink)
 		if c.model.Alias == "" {
@@ -365,7 +372,8 @@ func billOf(r script.Reply) bill {
 }
 
 func (b bill) promptUsage() script.Object {
-	return script.Object{"input_tokens", b.input, "cache_creation_input_tokens", b.written, "cache_read_input_tokens", b.read}
+	return script.Object{"input_tokens", b.input, "cache_creation_input_tokens", b.written,
+		"cache_read_input_tokens", b.read}
 }
 
 func (s spent) creationUsage() script.Object {
@@ -398,7 +406,8 @@ func (b bill) contextPasses() script.Object {
 
 func passUsage(kind string, s spent, output int) script.Object {
 	return script.Object{
-		"input_tokens", s.input, "output_tokens", output, "cache_read_input_tokens", s.read, "cache_creation_input_tokens", s.written,
+		"input_tokens", s.input, "output_tokens", output, "cache_read_input_tokens", s.read,
+		"cache_creation_input_tokens", s.written,
 		"cache_creation", s.creationUsage(), "type", kind,
 	}
 }
@@ -413,7 +422,8 @@ func (b bill) contextEdits() script.Object {
 
 // startUsage is what message_start says: hardly anything is written yet.
 func (b bill) startUsage() script.Object {
-	return append(append(b.promptUsage(), "cache_creation", b.creationUsage(), "output_tokens", min(4, b.output)), b.origin()...)
+	return append(append(b.promptUsage(), "cache_creation", b.creationUsage(), "output_tokens", min(4, b.output)),
+		b.origin()...)
 }
 
 func (b bill) origin() script.Object {
@@ -423,7 +433,8 @@ func (b bill) origin() script.Object {
 // endUsage is what message_delta says. It is cumulative: it overwrites what
 // message_start said.
 func (b bill) endUsage() script.Object {
-	return append(append(append(b.promptUsage(), "output_tokens", b.output), b.outputDetails()...), b.contextPasses()...)
+	return append(append(append(b.promptUsage(), "output_tokens", b.output), b.outputDetails()...),
+		b.contextPasses()...)
 }
 
 // wholeUsage is what a document says.

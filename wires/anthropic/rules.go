@@ -33,11 +33,13 @@ var rules = slices.Concat(transportRules, shapeRules, modelRules, parameterRules
 	contentRules, pairingRules, turnRules, limitRules, tokenRules)
 
 // The ways to state a rule, see package rule.
-var judged, everywhere, atPublicAPI, strictRule = rule.Judged[*call], rule.Everywhere[*call], rule.AtPublicAPI[*call], rule.FromStrict[*call]
+var judged, everywhere, atPublicAPI, strictRule = rule.Judged[*call], rule.Everywhere[*call], rule.AtPublicAPI[*call],
+	rule.FromStrict[*call]
 
 // sureRule is a rule that the live API is sure to enforce.
 func sureRule(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
-	return anthropicRule{Info: rule.Info{ID: id, Demand: demand, Source: source, Confidence: rule.High, Least: rule.Live}, Broken: broken}
+	return anthropicRule{Info: rule.Info{ID: id, Demand: demand, Source: source, Confidence: rule.High,
+		Least: rule.Live}, Broken: broken}
 }
 
 // likelyRule is a rule that is known from few reports, or contested.
@@ -79,7 +81,8 @@ func (Provider) Reject(r *rule.Refusal) (status int, header http.Header, body []
 
 // isTransient reports whether a status is of a state that passes.
 func isTransient(status int) bool {
-	return status == http.StatusRequestTimeout || status == http.StatusConflict || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
+	return status == http.StatusRequestTimeout || status == http.StatusConflict ||
+		status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
 
 //go:embed refusals.yaml
@@ -92,7 +95,8 @@ var judgedRules = slices.Concat(rules, refereeRules)
 // Book is what the referee reads: the rules that need nothing but the request, and the words of
 // refusals.
 func Book() *rule.Book {
-	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Betas: recordedBetas, Members: Members, Words: texts.Words,
+	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Betas: recordedBetas,
+		Members: Members, Words: texts.Words,
 		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply, Claims: claimsBody}
 }
 

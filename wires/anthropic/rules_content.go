@@ -22,19 +22,30 @@ import (
 
 var contentRules = []anthropicRule{
 	sureRule("A-8", "reported", "there is at least one message", someMessage),
-	judged("ORD-015/roles", likelyRule("A-9", "documented", "only newer models take system messages in the conversation", nil), systemTaken),
-	everywhere(judged("ORD-015/roles", likelyRule("ANT-B8", "reported", "a system message follows the user, or a server tool's result", nil), systemPlaced)),
-	everywhere(judged("ORD-015/parts", sureRule("A-24", "reported", "results and pictures come from the user, thinking and calls from the assistant", nil), blocksPlaced)),
-	everywhere(judged("ORD-014/nothing-empty", sureRule("A-12", "reported", "no message is empty but a last one of the assistant", nil), someContent)),
-	everywhere(judged("ORD-014/nothing-empty", sureRule("ANT-X6", "reported", "an empty text has no cache mark", nil), markedText)),
-	everywhere(judged("ORD-014/nothing-empty", sureRule("A-11", "reported", "no text is empty, and no message white space alone", nil), someText)),
+	judged("ORD-015/roles", likelyRule("A-9", "documented",
+		"only newer models take system messages in the conversation", nil), systemTaken),
+	everywhere(judged("ORD-015/roles",
+		likelyRule("ANT-B8", "reported", "a system message follows the user, or a server tool's result", nil),
+		systemPlaced)),
+	everywhere(judged("ORD-015/parts", sureRule("A-24", "reported",
+		"results and pictures come from the user, thinking and calls from the assistant", nil), blocksPlaced)),
+	everywhere(judged("ORD-014/nothing-empty",
+		sureRule("A-12", "reported", "no message is empty but a last one of the assistant", nil), someContent)),
+	everywhere(judged("ORD-014/nothing-empty", sureRule("ANT-X6", "reported", "an empty text has no cache mark", nil),
+		markedText)),
+	everywhere(judged("ORD-014/nothing-empty",
+		sureRule("A-11", "reported", "no text is empty, and no message white space alone", nil), someText)),
 	judged("PAR-009/count", sureRule("A-43", "reported", "there are up to four cache marks", nil), fewMarks),
-	judged("PAR-009/lifetimes", sureRule("A-52", "reported", "no cache mark of an hour stands behind one of five minutes", nil), longMarksFirst),
-	judged("PAR-010/size", sureRule("A-46", "documented", "there are no more images than the model takes", nil), imagesFew),
+	judged("PAR-009/lifetimes", sureRule("A-52", "reported",
+		"no cache mark of an hour stands behind one of five minutes", nil), longMarksFirst),
+	judged("PAR-010/size", sureRule("A-46", "documented", "there are no more images than the model takes", nil),
+		imagesFew),
 	judged("PAR-010/base64", sureRule("A-46", "documented", "images are base64", nil), imagesDecoded),
 	judged("PAR-010/size", sureRule("A-46", "documented", "images are within their limits", nil), imagesSmall),
-	judged("PAR-010/media-type", sureRule("A-46", "documented", "images are of the type that they are called", nil), imagesNamed),
-	everywhere(judged("ORD-015/parts", sureRule("A-47", "reported", "the result of an error has text and nothing but text", nil), errorsSay)),
+	judged("PAR-010/media-type", sureRule("A-46", "documented", "images are of the type that they are called", nil),
+		imagesNamed),
+	everywhere(judged("ORD-015/parts",
+		sureRule("A-47", "reported", "the result of an error has text and nothing but text", nil), errorsSay)),
 }
 
 func someMessage(c *call, _ rule.Env) *rule.Refusal {
@@ -55,7 +66,8 @@ func systemTaken(c *call, p *rule.Pass) {
 	for i, m := range c.said {
 		if m.role == "system" && c.refusesSystem() {
 			p.Observe()
-			p.Report(fmt.Sprintf("messages[%d].role", i), "%s takes no message of the system, only the member system", c.name).
+			p.Report(fmt.Sprintf("messages[%d].role", i),
+				"%s takes no message of the system, only the member system", c.name).
 				Refuse(invalid("messages.%d.role: Input should be 'user' or 'assistant'", i))
 		}
 	}
@@ -67,7 +79,8 @@ func systemPlaced(c *call, p *rule.Pass) {
 			continue
 		}
 		if p.Observe(); i == 0 || c.said[i-1].role == "assistant" && !endsInResult(c.said[i-1]) {
-			p.Report(fmt.Sprintf("messages[%d]", i), "a message of the system follows neither the user nor a result of the provider's tools").
+			p.Report(fmt.Sprintf("messages[%d]", i),
+				"a message of the system follows neither the user nor a result of the provider's tools").
 				Refuse(invalid("messages.%d: role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result", i))
 		}
 	}
@@ -174,7 +187,8 @@ func markedText(c *call, p *rule.Pass) {
 	for b := range c.blocksOf("text") {
 		if b.text == "" && b.Given("cache_control") != nil {
 			p.Report(b.place(), "an empty text block carries cache_control").
-				Refuse(invalid("messages.%d.content.%d.text: cache_control cannot be set for empty text blocks", b.message, b.index))
+				Refuse(invalid("messages.%d.content.%d.text: cache_control cannot be set for empty text blocks",
+					b.message, b.index))
 		}
 	}
 }
@@ -186,7 +200,8 @@ func someText(c *call, p *rule.Pass) {
 	for i, m := range c.said {
 		for _, b := range m.blocks {
 			if b.kind == "text" && b.Node != nil && b.text == "" && b.Given("cache_control") == nil {
-				p.Report(b.place(), "text block is empty").Refuse(invalid("messages: text content blocks must be non-empty"))
+				p.Report(b.place(),
+					"text block is empty").Refuse(invalid("messages: text content blocks must be non-empty"))
 			}
 		}
 		if !m.isEmpty() && !slices.ContainsFunc(m.blocks, says) {
@@ -269,11 +284,14 @@ func errorsSay(c *call, p *rule.Pass) {
 		other := slices.IndexFunc(content.List(), func(part *tree.Node) bool { return part.Text("type") != "text" })
 		switch {
 		case other >= 0:
-			p.Report(b.place(), "error result %s holds a block of type %q; it may hold text only", b.toolID(), rule.Shorten(content.List()[other].Text("type"))).
-				Refuse(invalid("messages.%d.content.%d.tool_result: all content must be type text if is_error is true", b.message, b.index))
+			p.Report(b.place(), "error result %s holds a block of type %q; it may hold text only", b.toolID(),
+				rule.Shorten(content.List()[other].Text("type"))).
+				Refuse(invalid("messages.%d.content.%d.tool_result: all content must be type text if is_error is true",
+					b.message, b.index))
 		case content.Text() == "" && len(content.List()) == 0:
 			p.Report(b.place(), "error result %s says nothing", b.toolID()).
-				Refuse(invalid("messages.%d.content.%d.tool_result: content cannot be empty if is_error is true", b.message, b.index))
+				Refuse(invalid("messages.%d.content.%d.tool_result: content cannot be empty if is_error is true",
+					b.message, b.index))
 		}
 	}
 }
@@ -344,12 +362,14 @@ func imagesSmall(c *call, p *rule.Pass) {
 		p.Observe()
 		if len(data) > maxImageBytes {
 			p.Report(at.path, "the image has %d bytes of base64; %d are taken", len(data), maxImageBytes).
-				Refuse(invalid("%s.data: image exceeds 5 MB maximum: %d bytes > %d bytes", at.said, len(data), maxImageBytes))
+				Refuse(invalid("%s.data: image exceeds 5 MB maximum: %d bytes > %d bytes", at.said, len(data),
+					maxImageBytes))
 			continue
 		}
 		if width, height := imageSize(data); max(width, height) > side {
 			p.Report(at.path, "the image has %d × %d pixels; %d on a side are taken", width, height, side).
-				Refuse(invalid("%s.data: At least one of the image dimensions exceed max allowed size: %d pixels", at.said, side))
+				Refuse(invalid("%s.data: At least one of the image dimensions exceed max allowed size: %d pixels",
+					at.said, side))
 		}
 	}
 }
@@ -379,7 +399,8 @@ func imagesDecoded(c *call, p *rule.Pass) {
 		switch {
 		case data.Text() != "" && tree.IsBase64(data.Text()) && !(isImage && strings.ContainsAny(data.Text(), "-_")):
 		case isImage && data != nil:
-			p.Report(at.path, "the data of the image are not base64").Refuse(invalid("%s.data: Invalid base64 data", at.said))
+			p.Report(at.path,
+				"the data of the image are not base64").Refuse(invalid("%s.data: Invalid base64 data", at.said))
 		default:
 			p.Report(at.path, "the data of the file are not base64")
 		}
@@ -397,7 +418,8 @@ func imagesNamed(c *call, p *rule.Pass) {
 		p.Observe()
 		switch {
 		case !slices.Contains(imageTypes, strings.ToLower(said)) && said != "image/jpg":
-			p.Report(at.path, "the image is of type %q, which is none of %s", rule.Shorten(said), strings.Join(imageTypes, ", "))
+			p.Report(at.path, "the image is of type %q, which is none of %s", rule.Shorten(said),
+				strings.Join(imageTypes, ", "))
 		case n > 0 && strings.HasPrefix(is, "image/") && is != strings.ToLower(said):
 			p.Report(at.path, "the image is called %s and is %s", said, is).
 				Refuse(invalid("%s: The image was specified using the %s media type, but the image appears to be a %s image", at.said, said, is))

@@ -10,11 +10,17 @@ import (
 )
 
 var pairingRules = []anthropicRule{
-	everywhere(judged("ORD-001/answered", sureRule("A-15", "reported", "each call is answered in the very next message", nil), callsAnswered)),
-	everywhere(judged("ORD-004/results-first", sureRule("A-16", "documented", "results stand before anything else in that message", nil), resultsFirst)),
-	everywhere(judged("ORD-003/no-orphan", sureRule("A-17", "reported", "there is no result without its call in the message before", nil), resultsCalled)),
-	everywhere(judged("ORD-005/unique-calls", sureRule("A-18", "reported", "an id stands on one call, unless it was answered and the tool is another", nil), callsUnique)),
-	everywhere(judged("ORD-002/single-result", sureRule("A-19", "reported", "a call has one result", nil), answeredOnce)),
+	everywhere(judged("ORD-001/answered",
+		sureRule("A-15", "reported", "each call is answered in the very next message", nil), callsAnswered)),
+	everywhere(judged("ORD-004/results-first",
+		sureRule("A-16", "documented", "results stand before anything else in that message", nil), resultsFirst)),
+	everywhere(judged("ORD-003/no-orphan",
+		sureRule("A-17", "reported", "there is no result without its call in the message before", nil), resultsCalled)),
+	everywhere(judged("ORD-005/unique-calls",
+		sureRule("A-18", "reported", "an id stands on one call, unless it was answered and the tool is another", nil),
+		callsUnique)),
+	everywhere(judged("ORD-002/single-result", sureRule("A-19", "reported", "a call has one result", nil),
+		answeredOnce)),
 	likelyRule("ANT-S1", "reported", "a call of a server tool has its result", serverCallsAnswered),
 }
 
@@ -43,7 +49,8 @@ func callsAnswered(c *call, p *rule.Pass) {
 				free = slices.Delete(free, k, k+1)
 				continue
 			}
-			p.Report(b.place(), "tool call %s %s has no result in what follows it directly", b.Text("name"), b.toolID()).Refuse(refusal)
+			p.Report(b.place(), "tool call %s %s has no result in what follows it directly", b.Text("name"),
+				b.toolID()).Refuse(refusal)
 		}
 	}
 }
@@ -180,7 +187,8 @@ func answeredOnce(c *call, p *rule.Pass) {
 // answered, and its result comes later.
 func serverCallsAnswered(c *call, _ rule.Env) *rule.Refusal {
 	for i, t := range c.turns {
-		if t.role != "assistant" || i == len(c.turns)-1 || slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == "tool_use" }) {
+		if t.role != "assistant" || i == len(c.turns)-1 ||
+			slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == "tool_use" }) {
 			continue
 		}
 		for _, b := range t.blocks {
@@ -198,11 +206,16 @@ func serverCallsAnswered(c *call, _ rule.Env) *rule.Refusal {
 }
 
 var turnRules = []anthropicRule{
-	everywhere(judged("ORD-014/nothing-empty", sureRule("A-40", "reported", "a message does not end with thinking", nil), endsInSpeech)),
-	sureRule("A-38", "reported", "with a thinking budget, the turn of an open tool loop starts with thinking", loopThinks),
-	judged("PAR-003/history", likelyRule("A-39", "reported", "while thinking is off, a last message of the assistant has no thinking", nil), finalThoughtless),
-	everywhere(judged("ORD-016/user-ends", sureRule("A-14", "recorded", "from 4.6 on the last message is not the assistant's", nil), noPrefill)),
-	everywhere(judged("ORD-014/nothing-empty", sureRule("A-13", "reported", "a prefilled answer does not end in white space", nil), prefillTrimmed)),
+	everywhere(judged("ORD-014/nothing-empty",
+		sureRule("A-40", "reported", "a message does not end with thinking", nil), endsInSpeech)),
+	sureRule("A-38", "reported", "with a thinking budget, the turn of an open tool loop starts with thinking",
+		loopThinks),
+	judged("PAR-003/history", likelyRule("A-39", "reported",
+		"while thinking is off, a last message of the assistant has no thinking", nil), finalThoughtless),
+	everywhere(judged("ORD-016/user-ends",
+		sureRule("A-14", "recorded", "from 4.6 on the last message is not the assistant's", nil), noPrefill)),
+	everywhere(judged("ORD-014/nothing-empty",
+		sureRule("A-13", "reported", "a prefilled answer does not end in white space", nil), prefillTrimmed)),
 }
 
 // endsInSpeech: the provider joins messages of one role before it looks. The last message
@@ -216,7 +229,8 @@ func endsInSpeech(c *call, p *rule.Pass) {
 			}
 			var refusal *rule.Refusal
 			if isEnd {
-				refusal = invalid("messages.%d: The final block in an assistant message cannot be `%s`.", b.message, b.kind)
+				refusal = invalid("messages.%d: The final block in an assistant message cannot be `%s`.",
+					b.message, b.kind)
 			}
 			if b.message == len(c.said)-1 {
 				p.Refuse(refusal)
@@ -273,7 +287,8 @@ func finalThoughtless(c *call, p *rule.Pass) {
 		}
 		return
 	}
-	b := p.Report(t.blocks[k].place(), "the turn that goes on holds %s, and the request does not ask for thinking", t.blocks[k].label()).Refuse(refusal)
+	b := p.Report(t.blocks[k].place(), "the turn that goes on holds %s, and the request does not ask for thinking",
+		t.blocks[k].label()).Refuse(refusal)
 	if !last {
 		b.Consequence = string(specs.Degraded)
 	}
@@ -301,9 +316,11 @@ func noPrefill(c *call, p *rule.Pass) {
 	if p.Observe(); last.role != "assistant" {
 		return
 	}
-	b := p.Report(fmt.Sprintf("messages[%d]", len(c.said)-1), "the last message is the assistant's, which %s does not continue", c.name)
+	b := p.Report(fmt.Sprintf("messages[%d]", len(c.said)-1),
+		"the last message is the assistant's, which %s does not continue", c.name)
 	if !slices.ContainsFunc(last.blocks, func(b block) bool {
-		return b.kind == "server_tool_use" || b.kind == "mcp_tool_use" || b.kind == "compaction" || strings.HasSuffix(b.kind, "_tool_result")
+		return b.kind == "server_tool_use" || b.kind == "mcp_tool_use" || b.kind == "compaction" ||
+			strings.HasSuffix(b.kind, "_tool_result")
 	}) {
 		b.Refuse(invalid("This model does not support assistant message prefill. The conversation must end with a user message."))
 	}
@@ -316,7 +333,8 @@ func prefillTrimmed(c *call, p *rule.Pass) {
 	}
 	end := last.blocks[len(last.blocks)-1]
 	if end.kind == "text" && end.text != strings.TrimRight(end.text, " \t\r\n") {
-		p.Report(fmt.Sprintf("messages[%d].content", len(c.said)-1), "the text that the model is to continue ends in white space").
+		p.Report(fmt.Sprintf("messages[%d].content", len(c.said)-1),
+			"the text that the model is to continue ends in white space").
 			Refuse(invalid("messages: final assistant content cannot end with trailing whitespace"))
 	}
 }

@@ -13,9 +13,12 @@ import (
 const thinkingDocs = " Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
 
 var parameterRules = []anthropicRule{
-	judged("PAR-007/max-output", sureRule("A-7", "recorded", "max_tokens is not above what the model puts out", nil), outputFits),
-	judged("PAR-002/model", likelyRule("A-31", "reported", "models from 4.7 on take no sampling parameters", nil), samplingTaken),
-	judged("PAR-002/one", sureRule("A-31", "reported", "models of 4.5 and 4.6 take temperature or top_p, not both", nil), oneSampling),
+	judged("PAR-007/max-output", sureRule("A-7", "recorded", "max_tokens is not above what the model puts out", nil),
+		outputFits),
+	judged("PAR-002/model", likelyRule("A-31", "reported", "models from 4.7 on take no sampling parameters", nil),
+		samplingTaken),
+	judged("PAR-002/one", sureRule("A-31", "reported", "models of 4.5 and 4.6 take temperature or top_p, not both",
+		nil), oneSampling),
 	judged("PAR-004/effort", sureRule("A-32", "recorded", "the effort is one the model offers", nil), effortOffered),
 	judged("PAR-007/range", sureRule("A-7", "reported", "a stop sequence is not white space alone", nil), stopsVisible),
 }
@@ -31,7 +34,8 @@ func outputFits(c *call, p *rule.Pass) {
 	}
 	if p.Observe(); n > most {
 		p.Report("max_tokens", "max_tokens is %d; %s writes at most %d", n, c.name, most).
-			Refuse(invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", n, c.takes.MaxOutput, c.name))
+			Refuse(invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", n,
+				c.takes.MaxOutput, c.name))
 	}
 }
 
@@ -44,7 +48,8 @@ func samplingTaken(c *call, p *rule.Pass) {
 	p.Observe()
 	for _, name := range []string{"temperature", "top_p", "top_k"} {
 		if n, _ := c.root.Get(name).Number(); c.root.Given(name) != nil && (name != "temperature" || n != 1) {
-			p.Report(name, "%s does not take %s", c.name, name).Refuse(invalid("`%s` is deprecated for this model.", name))
+			p.Report(name, "%s does not take %s", c.name,
+				name).Refuse(invalid("`%s` is deprecated for this model.", name))
 		}
 	}
 }
@@ -78,7 +83,8 @@ func effortOffered(c *call, p *rule.Pass) {
 		p.Report(at, "%s takes no effort", c.name).Refuse(invalid("This model does not support the effort parameter."))
 	default:
 		p.Report(at, "%s does not take effort %q, only %s", c.name, level, strings.Join(offered, ", ")).
-			Refuse(invalid("This model does not support effort level '%s'. Supported levels: %s.", level, strings.Join(slices.Sorted(slices.Values(offered)), ", ")))
+			Refuse(invalid("This model does not support effort level '%s'. Supported levels: %s.", level,
+				strings.Join(slices.Sorted(slices.Values(offered)), ", ")))
 	}
 }
 
@@ -92,13 +98,20 @@ func stopsVisible(c *call, p *rule.Pass) {
 }
 
 var thinkingRules = []anthropicRule{
-	judged("PAR-003/type", sureRule("A-28", "documented", "no thinking budget on models that are adaptive only", nil), thinkingOffered(thinkEnabled)),
-	judged("PAR-003/type", sureRule("A-29", "documented", "no adaptive thinking on 4.5 and older", nil), thinkingOffered(thinkAdaptive)),
-	judged("PAR-003/type", sureRule("A-30", "documented", "thinking is not disabled where it is always on", nil), thinkingOffered(thinkDisabled)),
-	judged("PAR-001/below-max", sureRule("A-25", "documented", "the thinking budget is below max_tokens, unless thinking is interleaved", nil), budgetFits),
-	judged("PAR-005/forced", sureRule("A-26", "documented", "no tool is forced while thinking has a budget", nil), toolNotForced),
-	judged("PAR-003/type", sureRule("A-53", "reported", "an edit that clears thinking comes with thinking", nil), thinkingToClear),
-	judged("PAR-002/thinking", sureRule("A-27", "reported", "while thinking: temperature 1, top_p of 0.95 or more, no top_k", nil), sampledForThought),
+	judged("PAR-003/type", sureRule("A-28", "documented", "no thinking budget on models that are adaptive only", nil),
+		thinkingOffered(thinkEnabled)),
+	judged("PAR-003/type", sureRule("A-29", "documented", "no adaptive thinking on 4.5 and older", nil),
+		thinkingOffered(thinkAdaptive)),
+	judged("PAR-003/type", sureRule("A-30", "documented", "thinking is not disabled where it is always on", nil),
+		thinkingOffered(thinkDisabled)),
+	judged("PAR-001/below-max", sureRule("A-25", "documented",
+		"the thinking budget is below max_tokens, unless thinking is interleaved", nil), budgetFits),
+	judged("PAR-005/forced", sureRule("A-26", "documented", "no tool is forced while thinking has a budget", nil),
+		toolNotForced),
+	judged("PAR-003/type", sureRule("A-53", "reported", "an edit that clears thinking comes with thinking", nil),
+		thinkingToClear),
+	judged("PAR-002/thinking", sureRule("A-27", "reported",
+		"while thinking: temperature 1, top_p of 0.95 or more, no top_k", nil), sampledForThought),
 }
 
 // askedThinking is the form of thinking that the request names.
@@ -123,9 +136,11 @@ func thinkingOffered(form string) func(*call, *rule.Pass) {
 		effort := c.root.Given("output_config").Given("effort").Text()
 		switch {
 		case !slices.Contains(c.takes.Thinking, form):
-			p.Report("thinking.type", "%s does not take thinking %q, only %s", c.name, form, strings.Join(c.takes.Thinking, ", ")).Refuse(invalid("%s", words))
+			p.Report("thinking.type", "%s does not take thinking %q, only %s", c.name, form,
+				strings.Join(c.takes.Thinking, ", ")).Refuse(invalid("%s", words))
 		case form == thinkDisabled && c.takes.DoesRefuse("disabled at xhigh") && (effort == "xhigh" || effort == "max"):
-			p.Report("thinking.type", "%s does not take disabled thinking with effort %s", c.name, effort).Refuse(invalid("%s", words))
+			p.Report("thinking.type", "%s does not take disabled thinking with effort %s", c.name,
+				effort).Refuse(invalid("%s", words))
 		}
 	}
 }
@@ -141,7 +156,8 @@ func thinkingToClear(c *call, p *rule.Pass) {
 			continue
 		}
 		if p.Observe(); c.thinkingForm() == "" {
-			p.Report(fmt.Sprintf("context_management.edits[%d]", i), "%s is asked for without thinking", clearThinkingEdit).
+			p.Report(fmt.Sprintf("context_management.edits[%d]", i), "%s is asked for without thinking",
+				clearThinkingEdit).
 				Refuse(invalid("`%s` strategy requires `thinking` to be enabled or adaptive", clearThinkingEdit))
 		}
 	}
@@ -157,7 +173,8 @@ func budgetFits(c *call, p *rule.Pass) {
 	}
 	if p.Observe(); budget >= most {
 		p.Report("thinking.budget_tokens", "budget_tokens %d is not below max_tokens %d", budget, most).
-			Refuse(invalid("`max_tokens` must be greater than `thinking.budget_tokens`." + thinkingDocs + "#max-tokens-and-context-window-size"))
+			Refuse(invalid("`max_tokens` must be greater than `thinking.budget_tokens`." + thinkingDocs +
+				"#max-tokens-and-context-window-size"))
 	}
 }
 
@@ -176,7 +193,8 @@ func sampledForThought(c *call, p *rule.Pass) {
 		return
 	}
 	p.Observe()
-	mode := map[string]string{thinkEnabled: "when thinking is enabled", thinkAdaptive: "when thinking is enabled or in adaptive mode"}[c.askedThinking()]
+	mode := map[string]string{thinkEnabled: "when thinking is enabled",
+		thinkAdaptive: "when thinking is enabled or in adaptive mode"}[c.askedThinking()]
 	for _, limit := range []struct {
 		name, words string
 		isTaken     func(v float64) bool
@@ -186,7 +204,8 @@ func sampledForThought(c *call, p *rule.Pass) {
 		{"top_k", "must be unset", func(v float64) bool { return v <= 0 }},
 	} {
 		if v, ok := c.root.Get(limit.name).Number(); ok && !limit.isTaken(v) {
-			p.Report(limit.name, "%s is %g while thinking is on", limit.name, v).Refuse(invalid("`%s` %s %s.%s", limit.name, limit.words, mode, thinkingDocs))
+			p.Report(limit.name, "%s is %g while thinking is on", limit.name,
+				v).Refuse(invalid("`%s` %s %s.%s", limit.name, limit.words, mode, thinkingDocs))
 		}
 	}
 }
@@ -194,18 +213,31 @@ func sampledForThought(c *call, p *rule.Pass) {
 var toolRules = []anthropicRule{
 	judged("PAR-008/unique", sureRule("A-21", "reported", "each tool has a name of its own", nil), toolsUnique),
 	judged("PAR-005/has-tools", sureRule("A-23", "reported", "tool_choice comes with tools", nil), choiceHasTools),
-	judged("PAR-005/named-tool", sureRule("A-23", "reported", "tool_choice names a tool of the request", nil), choiceNamesTool),
-	judged("PAR-005/forced", sureRule("A-33", "documented", "no tool is forced on Opus 5.5, Fable and Mythos", nil), forcedTaken),
-	judged("TSC-001/root", sureRule("A-7", "reported", "the schema of a tool makes no choice at its root", nil), schemas(rootChoosesNothing)),
-	judged("TSC-002/argument-names", sureRule("A-7", "reported", "the names of arguments are up to 64 letters, digits, '_', '.' and '-'", nil), schemas(argumentsNamed)),
-	judged("PAR-008/schema", sureRule("A-7", "reported", "the schema of a tool is a JSON Schema of draft 2020-12", nil), schemas(schemaSound)),
-	judged("TSC-003/keywords", sureRule("A-7", "reported", "the keywords of a schema have the form of draft 2020-12", nil), schemas(keywordsKnown)),
-	judged("NSP-004/some-loaded", sureRule("A-50", "documented", "of the tools one at least is not deferred", nil), someToolLoaded),
-	judged("NSP-004/search-first", likelyRule("A-50", "documented", "the tool that searches for others is not deferred", nil), searchLoaded),
-	judged("NSP-003/declared", sureRule("A-51", "documented", "a tool that a search found is among the tools", nil), referencesDeclared),
-	judged("PAR-008/strict", sureRule("A-48", "recorded", "strict tools are closed and keep to their limits", nil), strictFits),
-	judged("TSC-007/output-keywords", sureRule("A-48", "recorded", "the schema of the output keeps to what can be enforced", nil), judgeOutput(boundKeyword)),
-	judged("TSC-007/output-closed", sureRule("A-48", "recorded", "the objects in the schema of the output are closed", nil), judgeOutput(openObject)),
+	judged("PAR-005/named-tool", sureRule("A-23", "reported", "tool_choice names a tool of the request", nil),
+		choiceNamesTool),
+	judged("PAR-005/forced", sureRule("A-33", "documented", "no tool is forced on Opus 5.5, Fable and Mythos", nil),
+		forcedTaken),
+	judged("TSC-001/root", sureRule("A-7", "reported", "the schema of a tool makes no choice at its root", nil),
+		schemas(rootChoosesNothing)),
+	judged("TSC-002/argument-names", sureRule("A-7", "reported",
+		"the names of arguments are up to 64 letters, digits, '_', '.' and '-'", nil), schemas(argumentsNamed)),
+	judged("PAR-008/schema", sureRule("A-7", "reported", "the schema of a tool is a JSON Schema of draft 2020-12", nil),
+		schemas(schemaSound)),
+	judged("TSC-003/keywords", sureRule("A-7", "reported", "the keywords of a schema have the form of draft 2020-12",
+		nil), schemas(keywordsKnown)),
+	judged("NSP-004/some-loaded", sureRule("A-50", "documented", "of the tools one at least is not deferred", nil),
+		someToolLoaded),
+	judged("NSP-004/search-first",
+		likelyRule("A-50", "documented", "the tool that searches for others is not deferred", nil), searchLoaded),
+	judged("NSP-003/declared", sureRule("A-51", "documented", "a tool that a search found is among the tools", nil),
+		referencesDeclared),
+	judged("PAR-008/strict", sureRule("A-48", "recorded", "strict tools are closed and keep to their limits", nil),
+		strictFits),
+	judged("TSC-007/output-keywords",
+		sureRule("A-48", "recorded", "the schema of the output keeps to what can be enforced", nil),
+		judgeOutput(boundKeyword)),
+	judged("TSC-007/output-closed", sureRule("A-48", "recorded", "the objects in the schema of the output are closed",
+		nil), judgeOutput(openObject)),
 }
 
 func toolsUnique(c *call, p *rule.Pass) {
@@ -238,7 +270,8 @@ func choiceHasTools(c *call, p *rule.Pass) {
 		return
 	}
 	if p.Observe(); len(c.tools) == 0 {
-		p.Report("tool_choice", "a choice among tools is made, and there are none").Refuse(invalid("tool_choice may only be specified while providing tools."))
+		p.Report("tool_choice",
+			"a choice among tools is made, and there are none").Refuse(invalid("tool_choice may only be specified while providing tools."))
 	}
 }
 

@@ -16,8 +16,9 @@ func toolsOf(root *tree.Node) (tools []wire.Tool) {
 	for i, n := range root.List("tools") {
 		kind, path := n.Text("type"), fmt.Sprintf("tools[%d]", i)
 		tools = append(tools, wire.Tool{
-			Name: n.Text("name"), Node: n, Path: path, Schema: n.Get("input_schema"), SchemaPath: path + ".input_schema",
-			IsClients: kind == "" || kind == "custom", IsStrict: n.True("strict"),
+			Name: n.Text("name"), Node: n, Path: path, Schema: n.Get("input_schema"),
+			SchemaPath: path + ".input_schema",
+			IsClients:  kind == "" || kind == "custom", IsStrict: n.True("strict"),
 		})
 	}
 	return tools
@@ -45,13 +46,15 @@ func invalidSchema(t *wire.Tool, f tree.SchemaFault) rule.SchemaFault {
 	if f.Node == nil {
 		return rule.SchemaFault{}
 	}
-	return rule.SchemaFault{Path: f.Path, Text: rule.BehindPath(f), Refusal: invalid("%s.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use.", apiPath(t))}
+	return rule.SchemaFault{Path: f.Path, Text: rule.BehindPath(f),
+		Refusal: invalid("%s.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use.", apiPath(t))}
 }
 
 func rootChoosesNothing(t *wire.Tool) rule.SchemaFault {
 	for _, word := range []string{"oneOf", "allOf", "anyOf"} {
 		if t.Schema.Given(word) != nil {
-			return rule.SchemaFault{Path: "." + word, Text: word + " stands at the root, where the provider takes no choice",
+			return rule.SchemaFault{Path: "." + word,
+				Text:    word + " stands at the root, where the provider takes no choice",
 				Refusal: invalid("%s.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level", apiPath(t))}
 		}
 	}
@@ -64,8 +67,10 @@ var propertyKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 func argumentsNamed(t *wire.Tool) rule.SchemaFault {
 	for _, name := range t.Schema.Get("properties").Names() {
 		if !propertyKey.MatchString(name) {
-			return rule.SchemaFault{Path: ".properties", Text: fmt.Sprintf("the provider does not take the argument name %.80q", name),
-				Refusal: invalid("%s.input_schema.properties: Property keys should match pattern '%s'", apiPath(t), propertyKey)}
+			return rule.SchemaFault{Path: ".properties",
+				Text: fmt.Sprintf("the provider does not take the argument name %.80q", name),
+				Refusal: invalid("%s.input_schema.properties: Property keys should match pattern '%s'", apiPath(t),
+					propertyKey)}
 		}
 	}
 	return rule.SchemaFault{}
@@ -92,7 +97,8 @@ func strictFits(c *call, p *rule.Pass) {
 		n, o := countUnions(t.Schema)
 		unions, optional = unions+n, optional+o
 		if name := circularDefinition(t.Schema); name != "" {
-			return rule.SchemaFault{Text: name + " refers to itself", Refusal: invalid("%s: Invalid schema: Circular reference detected in %s", apiPath(t), name)}
+			return rule.SchemaFault{Text: name + " refers to itself",
+				Refusal: invalid("%s: Invalid schema: Circular reference detected in %s", apiPath(t), name)}
 		}
 		f := openObject(t.Schema, apiPath(t))
 		if f.Text == "" && n == maxUnions { // recorded: sixteen pass over several tools, not in one
@@ -106,12 +112,16 @@ func strictFits(c *call, p *rule.Pass) {
 		n, most int
 		words   string
 	}{
-		{"strict tools", len(tools), maxStrict, "Too many strict tools (%d). The maximum number of strict tools supported is %d. Try reducing the number of tools marked as strict."},
-		{"optional parameters in strict tools", optional, maxOptional, "Schemas contains too many optional parameters (%d), which would make grammar compilation inefficient. Reduce the number of optional parameters in your tool schemas (limit: %d)."},
-		{"parameters with unions in strict tools", unions, maxUnions, "Schemas contains too many parameters with union types (%d parameters with type arrays or anyOf). This causes exponential compilation cost. Reduce the number of nullable or union-typed parameters (limit: %d parameters with unions)."},
+		{"strict tools", len(tools), maxStrict,
+			"Too many strict tools (%d). The maximum number of strict tools supported is %d. Try reducing the number of tools marked as strict."},
+		{"optional parameters in strict tools", optional, maxOptional,
+			"Schemas contains too many optional parameters (%d), which would make grammar compilation inefficient. Reduce the number of optional parameters in your tool schemas (limit: %d)."},
+		{"parameters with unions in strict tools", unions, maxUnions,
+			"Schemas contains too many parameters with union types (%d parameters with type arrays or anyOf). This causes exponential compilation cost. Reduce the number of nullable or union-typed parameters (limit: %d parameters with unions)."},
 	} {
 		if limit.n > limit.most {
-			p.Report("tools", "%d %s; at most %d are taken", limit.n, limit.what, limit.most).Refuse(invalid(limit.words, limit.n, limit.most))
+			p.Report("tools", "%d %s; at most %d are taken", limit.n, limit.what,
+				limit.most).Refuse(invalid(limit.words, limit.n, limit.most))
 		}
 	}
 }
@@ -127,7 +137,8 @@ func openObject(schema *tree.Node, said string) rule.SchemaFault {
 		if closed != nil {
 			words = ": " + closed.Raw() + "' is not supported. Please set 'additionalProperties' to false"
 		}
-		return rule.SchemaFault{Path: at.Path, Text: "additionalProperties is not false", Refusal: invalid("%s: For 'object' type, 'additionalProperties%s", said, words)}
+		return rule.SchemaFault{Path: at.Path, Text: "additionalProperties is not false",
+			Refusal: invalid("%s: For 'object' type, 'additionalProperties%s", said, words)}
 	}
 	return rule.SchemaFault{}
 }
@@ -205,7 +216,8 @@ func boundKeyword(schema *tree.Node, said string) rule.SchemaFault {
 		kind := s.Text("type")
 		for _, word := range bounds[kind] {
 			if s.Given(word) != nil {
-				return rule.SchemaFault{Path: at.Path + "." + word, Text: word + " is not supported for the type " + kind,
+				return rule.SchemaFault{Path: at.Path + "." + word,
+					Text:    word + " is not supported for the type " + kind,
 					Refusal: invalid("%s: For '%s' type, property '%s' is not supported", said, kind, word)}
 			}
 		}

@@ -8,11 +8,14 @@ import (
 )
 
 var tokenRules = []anthropicRule{
-	sureRule("A-34", "documented", "a signature verifies: unaltered, of this account, over this text", tokensValid("A-34")),
+	sureRule("A-34", "documented", "a signature verifies: unaltered, of this account, over this text",
+		tokensValid("A-34")),
 	sureRule("A-36", "reported", "redacted data verifies", tokensValid("A-36")),
 	sureRule("ANT-T6", "reported", "a text is not emptied under its signature", tokensValid("ANT-T6")),
-	sureRule("A-37", "documented", "the thinking of the latest turn is as issued: unedited, in order, none left out", tokensValid("A-37")),
-	doubtfulRule("A-37", "inferred", "no thinking stands after more turns than there were when it was issued", tokensValid(ruleMoved)),
+	sureRule("A-37", "documented", "the thinking of the latest turn is as issued: unedited, in order, none left out",
+		tokensValid("A-37")),
+	doubtfulRule("A-37", "inferred", "no thinking stands after more turns than there were when it was issued",
+		tokensValid(ruleMoved)),
 	sureRule("A-41", "documented", "thinking is bound to system, tools and messages as they were", tokensValid("A-41")),
 	sureRule("ANT-B2", "reported", "bound thinking has the thinking before it that it had", tokensValid("ANT-B2")),
 }
@@ -166,7 +169,8 @@ func (v *verifier) inspectText(b block, s claims, latest bool) {
 	case b.kind != "thinking" || s.omitted || digestOf([]byte(thought)) == s.content:
 	case thought == "":
 		v.defects = append(v.defects, defect{rule: "ANT-T6", message: b.message, index: b.index,
-			text: defect{message: b.message, index: b.index}.path() + ".thinking: each thinking block must contain thinking"})
+			text: defect{message: b.message, index: b.index}.path() +
+				".thinking: each thinking block must contain thinking"})
 	case latest:
 		v.addDefect("A-37", b, modified, textEdited)
 	default:
@@ -226,7 +230,8 @@ func (v *verifier) checkBinding(b block, s claims, token string) {
 			v.addDropped(b, reasonPrefix)
 			return
 		}
-		id, said := "A-41", wrongSignature+". The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\"."
+		id, said := "A-41", wrongSignature+
+			". The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\"."
 		if words == missingThought {
 			id = "ANT-B2"
 		}
@@ -270,5 +275,6 @@ func (v *verifier) prefixMismatch(s claims) string {
 
 // dropsMismatches reports whether the request wants mismatching thinking dropped.
 func (c *call) dropsMismatches() bool {
-	return c.hasBeta(betaBinding) && c.root.Given("thinking").Given("block_binding").Text("prefix_mismatch_behavior") == "drop_block"
+	return c.hasBeta(betaBinding) &&
+		c.root.Given("thinking").Given("block_binding").Text("prefix_mismatch_behavior") == "drop_block"
 }

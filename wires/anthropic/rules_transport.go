@@ -21,7 +21,8 @@ const maxBody = 32 << 20
 
 var transportRules = []anthropicRule{
 	sureRule("A-2", "recorded", "a request carries a valid key", keyValid),
-	atPublicAPI(judged("PAR-011/headers", sureRule("A-1", "reported", "the header anthropic-version is there", nil), versionGiven)),
+	atPublicAPI(judged("PAR-011/headers", sureRule("A-1", "reported", "the header anthropic-version is there", nil),
+		versionGiven)),
 	judged("PAR-011/betas", sureRule("A-4", "reported", "every name in anthropic-beta is known", nil), betasKnown),
 	judged("MED-001/request-size", sureRule("A-49", "documented", "the body has up to 32 MB", nil), bodyFits),
 	basicRule("ANT-X10", "reported", "the body is JSON without lone surrogates", isJSON),
@@ -44,7 +45,8 @@ func versionGiven(c *call, p *rule.Pass) {
 		return
 	}
 	if p.Observe(); c.header.Get("Anthropic-Version") == "" {
-		p.Report("anthropic-version", "the header anthropic-version is missing").Refuse(invalid("anthropic-version: header is required"))
+		p.Report("anthropic-version",
+			"the header anthropic-version is missing").Refuse(invalid("anthropic-version: header is required"))
 	}
 }
 
@@ -81,7 +83,8 @@ func bodyFits(c *call, p *rule.Pass) {
 	}
 	if p.Observe(); size > maxBody {
 		p.Report(at, "the request has %d bytes; %d are taken", size, maxBody).
-			Refuse(&rule.Refusal{Status: http.StatusRequestEntityTooLarge, Type: typeTooLarge, Message: "Request exceeds the maximum size"})
+			Refuse(&rule.Refusal{Status: http.StatusRequestEntityTooLarge, Type: typeTooLarge,
+				Message: "Request exceeds the maximum size"})
 	}
 }
 
@@ -113,16 +116,24 @@ func lineAndColumn(body []byte, at int) (line, column int) {
 var shapeRules = []anthropicRule{
 	basicRule("A-6", "recorded", "mandatory fields are there", modelNamed),
 	sureRule("A-5", "documented", "members of a beta come with the beta in anthropic-beta", schemaKept("A-5")),
-	strictRule(sureRule("A-5", "documented", "there are no unknown fields, at any depth; live notes one, for it may be new", schemaKept(flawUnknown))),
+	strictRule(sureRule("A-5", "documented",
+		"there are no unknown fields, at any depth; live notes one, for it may be new", schemaKept(flawUnknown))),
 	sureRule("A-6", "recorded", "mandatory fields are there", schemaKept("A-6")),
 	sureRule("A-7", "recorded", "fields have their types and ranges", schemaKept("A-7")),
-	everywhere(judged("ORD-015/roles", likelyRule("A-9", "reported", "roles are user, assistant and system", schemaKept("A-9")), rolesKnown)),
-	everywhere(judged("ORD-015/id-form", sureRule("A-20", "reported", "ids of calls are letters, digits, _ and -", schemaKept("A-20")), idsSpelled)),
-	judged("PAR-008/names", sureRule("A-21", "reported", "names of tools are up to 128 letters, digits, _ and -", schemaKept("A-21")), toolsNamed),
-	everywhere(judged("ORD-015/arguments", likelyRule("A-22", "reported", "the input of a call is an object", schemaKept("A-22")), inputsKeyed)),
-	everywhere(judged("SIG-005/fields", sureRule("A-35", "reported", "a thinking block has its signature", schemaKept("A-35")), thinkingSigned)),
-	everywhere(judged("SIG-005/fields", sureRule("ANT-T5", "reported", "a thinking block has its thinking", schemaKept("ANT-T5")), thinkingSpelled)),
-	everywhere(judged("ORD-015/parts", likelyRule("A-44", "documented", "thinking has no cache mark", schemaKept("A-44")), thinkingUnmarked)),
+	everywhere(judged("ORD-015/roles",
+		likelyRule("A-9", "reported", "roles are user, assistant and system", schemaKept("A-9")), rolesKnown)),
+	everywhere(judged("ORD-015/id-form",
+		sureRule("A-20", "reported", "ids of calls are letters, digits, _ and -", schemaKept("A-20")), idsSpelled)),
+	judged("PAR-008/names", sureRule("A-21", "reported", "names of tools are up to 128 letters, digits, _ and -",
+		schemaKept("A-21")), toolsNamed),
+	everywhere(judged("ORD-015/arguments",
+		likelyRule("A-22", "reported", "the input of a call is an object", schemaKept("A-22")), inputsKeyed)),
+	everywhere(judged("SIG-005/fields",
+		sureRule("A-35", "reported", "a thinking block has its signature", schemaKept("A-35")), thinkingSigned)),
+	everywhere(judged("SIG-005/fields",
+		sureRule("ANT-T5", "reported", "a thinking block has its thinking", schemaKept("ANT-T5")), thinkingSpelled)),
+	everywhere(judged("ORD-015/parts",
+		likelyRule("A-44", "documented", "thinking has no cache mark", schemaKept("A-44")), thinkingUnmarked)),
 	sureRule("A-46", "documented", "images are of four types", schemaKept("A-46")),
 	sureRule("A-7", "recorded", "a compaction begins at 50,000 tokens or more", triggerFits),
 }
@@ -180,12 +191,18 @@ func modelServed(c *call, _ rule.Env) *rule.Refusal {
 
 // refereeRules report what the schema refuses, or what no refusal is known of.
 var refereeRules = []anthropicRule{
-	judged("PAR-001/minimum", sureRule("A-7", "recorded", "a thinking budget has 1024 tokens or more", nil), budgetEnough),
+	judged("PAR-001/minimum", sureRule("A-7", "recorded", "a thinking budget has 1024 tokens or more", nil),
+		budgetEnough),
 	judged("MED-002/document-type", sureRule("A-46", "documented", "documents in base64 are PDF", nil), documentsPDF),
-	atPublicAPI(judged("BET-001/history", likelyRule("R53", "reported", "a block that a beta brought comes with the beta", nil), historyHasBeta)),
-	atPublicAPI(judged("BET-002/tool-version", likelyRule("R53", "reported", "a tool and its beta are of one date", nil), toolHasBeta)),
-	everywhere(judged("BET-003/version", sureRule("", "documented", "clouds want the version in the body", nil), cloudVersionGiven)),
-	everywhere(judged("BET-003/address", sureRule("A-5", "documented", "what stands in the address of a cloud stands there alone", nil), cloudAddressAlone)),
+	atPublicAPI(judged("BET-001/history",
+		likelyRule("R53", "reported", "a block that a beta brought comes with the beta", nil), historyHasBeta)),
+	atPublicAPI(judged("BET-002/tool-version",
+		likelyRule("R53", "reported", "a tool and its beta are of one date", nil), toolHasBeta)),
+	everywhere(judged("BET-003/version", sureRule("", "documented", "clouds want the version in the body", nil),
+		cloudVersionGiven)),
+	everywhere(judged("BET-003/address",
+		sureRule("A-5", "documented", "what stands in the address of a cloud stands there alone", nil),
+		cloudAddressAlone)),
 }
 
 func budgetEnough(c *call, p *rule.Pass) {
@@ -213,7 +230,8 @@ func documentsPDF(c *call, p *rule.Pass) {
 
 // betaBlocks are the blocks that only a beta knows, and that beta without its date.
 var betaBlocks = map[string]string{
-	"mcp_tool_use": "mcp-client", "mcp_tool_result": "mcp-client", "compaction": "compact", "fallback": "server-side-fallback",
+	"mcp_tool_use": "mcp-client", "mcp_tool_result": "mcp-client", "compaction": "compact",
+	"fallback": "server-side-fallback",
 }
 
 func historyHasBeta(c *call, p *rule.Pass) {
@@ -223,8 +241,10 @@ func historyHasBeta(c *call, p *rule.Pass) {
 			if wanted == "" || c.betasUnknown {
 				continue
 			}
-			if p.Observe(); !slices.ContainsFunc(c.betas, func(name string) bool { return strings.HasPrefix(name, wanted) }) {
-				p.Report(b.place(), "a %s block belongs to the beta %s, which anthropic-beta does not name", b.kind, wanted)
+			if p.Observe(); !slices.ContainsFunc(c.betas,
+				func(name string) bool { return strings.HasPrefix(name, wanted) }) {
+				p.Report(b.place(), "a %s block belongs to the beta %s, which anthropic-beta does not name",
+					b.kind, wanted)
 			}
 		}
 	}
@@ -232,8 +252,9 @@ func historyHasBeta(c *call, p *rule.Pass) {
 
 // betaTools are tools by their dated types, and the one beta that each belongs to.
 var betaTools = map[string]string{
-	"computer_20241022": "computer-use-2024-10-22", "bash_20241022": "computer-use-2024-10-22", "text_editor_20241022": "computer-use-2024-10-22",
-	"computer_20250124": "computer-use-2025-01-24", "computer_20251124": "computer-use-2025-11-24",
+	"computer_20241022": "computer-use-2024-10-22", "bash_20241022": "computer-use-2024-10-22",
+	"text_editor_20241022": "computer-use-2024-10-22",
+	"computer_20250124":    "computer-use-2025-01-24", "computer_20251124": "computer-use-2025-11-24",
 	"mcp_toolset": "mcp-client-2025-11-20",
 }
 
@@ -245,7 +266,8 @@ func toolHasBeta(c *call, p *rule.Pass) {
 			continue
 		}
 		if p.Observe(); !c.hasBeta(wanted) {
-			p.Report(t.Path, "the tool %s belongs to the beta %s, and anthropic-beta names %.120s", kind, wanted, cmp.Or(strings.Join(c.betas, ", "), "none"))
+			p.Report(t.Path, "the tool %s belongs to the beta %s, and anthropic-beta names %.120s", kind, wanted,
+				cmp.Or(strings.Join(c.betas, ", "), "none"))
 		}
 	}
 }
@@ -274,7 +296,8 @@ func cloudVersionGiven(c *call, p *rule.Pass) {
 	if to := c.cloud(); to != nil {
 		p.Observe()
 		if version := c.root.Text("anthropic_version"); version != to.version {
-			p.Report("anthropic_version", "%s wants anthropic_version %q in the body, and it is %.40q", to.name, to.version, version)
+			p.Report("anthropic_version", "%s wants anthropic_version %q in the body, and it is %.40q", to.name,
+				to.version, version)
 		}
 	}
 }

@@ -68,7 +68,8 @@ func (d *dialogue) answer(blocks ...script.Block) fields {
 	if refused != nil {
 		d.t.Fatal(refused)
 	}
-	reply := script.Reply{Request: request, Ordinal: d.turn, Blocks: blocks, Stop: specs.StopTool, Seed: "s", Key: env.Key, At: time.Unix(0, 0)}
+	reply := script.Reply{Request: request, Ordinal: d.turn, Blocks: blocks, Stop: specs.StopTool, Seed: "s",
+		Key: env.Key, At: time.Unix(0, 0)}
 	d.turn++
 	var out fields
 	if err := json.Unmarshal(Provider{}.Frames(reply)[0], &out); err != nil {
@@ -123,7 +124,8 @@ func TestForgotten(t *testing.T) {
 	for range 3 {
 		d.step(thinks("now"), invokes())
 	}
-	d.body["messages"] = append([]any{fields{"role": "user", "content": "in short: hi"}}, d.messages()[5], d.messages()[6])
+	d.body["messages"] = append([]any{fields{"role": "user", "content": "in short: hi"}}, d.messages()[5],
+		d.messages()[6])
 	d.turn = 10 // the reply is not one of those forgotten
 	d.step(thinks("later"), invokes()).step(thinks("at last"), invokes())
 	if refusal := check(d.encode()); refusal != nil {
@@ -160,30 +162,52 @@ func TestSeals(t *testing.T) {
 		edit     func(*dialogue)
 		id, says string
 	}{
-		"nothing":                   {func(*dialogue) {}, "", ""},
-		"the system prompt":         {func(d *dialogue) { d.body["system"] = "Other." }, "", ""},
-		"old thinking dropped":      {func(d *dialogue) { d.cut(1, 0) }, "", ""},
-		"old signature":             {func(d *dialogue) { d.block(1, 0)["signature"] = flip(d.block(1, 0)["signature"]) }, "A-34", old + wrongSignature},
-		"old text":                  {func(d *dialogue) { d.block(1, 0)["thinking"] = "x" }, "A-34", old + wrongSignature},
-		"old signature cut":         {func(d *dialogue) { d.block(1, 0)["signature"] = d.block(1, 0)["signature"].(string)[:80] }, "A-34", old + wrongSignature},
-		"old signature empty":       {func(d *dialogue) { d.block(1, 0)["signature"] = "" }, "A-34", old + wrongSignature},
-		"old text emptied":          {func(d *dialogue) { d.block(1, 0)["thinking"] = "" }, "ANT-T6", "messages.1.content.0.thinking: each thinking block must contain thinking"},
-		"another account":           {func(d *dialogue) { d.headers = []string{"X-Api-Key: test-key@other"} }, "A-34", old + wrongSignature},
-		"another model reads it":    {func(d *dialogue) { d.body["model"] = "claude-fable-5-1" }, "", ""},
-		"latest text":               {func(d *dialogue) { d.block(3, 0)["thinking"] = "x" }, "A-37", latest + "0: " + modified},
-		"latest signature":          {func(d *dialogue) { d.block(3, 0)["signature"] = flip(d.block(3, 0)["signature"]) }, "A-34", latest + "0: " + wrongSignature},
-		"latest data":               {func(d *dialogue) { d.block(3, 1)["data"] = flip(d.block(3, 1)["data"]) }, "A-36", latest + "1: " + wrongData},
-		"latest data a signature":   {func(d *dialogue) { d.block(3, 1)["data"] = d.block(3, 0)["signature"] }, "A-36", latest + "1: " + wrongData},
-		"latest reordered":          {func(d *dialogue) { d.swap(3, 0, 1) }, "A-37", latest + "0: " + modified},
-		"latest first dropped":      {func(d *dialogue) { d.cut(3, 0) }, "A-37", latest + "0: " + modified},
-		"latest redacted dropped":   {func(d *dialogue) { d.cut(3, 1) }, "A-37", latest + "2: " + modified},
-		"latest last dropped":       {func(d *dialogue) { d.cut(3, 3) }, "A-37", latest + "1: " + modified},
-		"latest hoisted":            {func(d *dialogue) { d.swap(3, 2, 3) }, "A-37", latest + "2: " + modified},
-		"latest all dropped":        {func(d *dialogue) { d.put(3, []any{d.block(3, 2), d.block(3, 4)}) }, "", ""},
-		"old thinking used again":   {func(d *dialogue) { d.put(3, []any{d.block(1, 0), d.block(3, 4)}) }, "A-37", latest + "0: " + modified},
-		"old thinking moved":        {func(d *dialogue) { d.put(3, []any{d.block(1, 0), d.block(3, 4)}); d.cut(1, 0) }, "A-37", latest + "0: " + modified},
-		"cache mark on a call":      {func(d *dialogue) { d.block(3, 4)["cache_control"] = fields{"type": "ephemeral"} }, "", ""},
-		"signature from elsewhere":  {func(d *dialogue) { d.block(1, 0)["signature"] = "EqQBCkYIBRgCKkD" }, "A-34", old + wrongSignature},
+		"nothing":              {func(*dialogue) {}, "", ""},
+		"the system prompt":    {func(d *dialogue) { d.body["system"] = "Other." }, "", ""},
+		"old thinking dropped": {func(d *dialogue) { d.cut(1, 0) }, "", ""},
+		"old signature": {func(d *dialogue) {
+			d.block(1,
+				0)["signature"] = flip(d.block(1, 0)["signature"])
+		}, "A-34", old + wrongSignature},
+		"old text": {func(d *dialogue) { d.block(1, 0)["thinking"] = "x" }, "A-34",
+			old + wrongSignature},
+		"old signature cut": {func(d *dialogue) {
+			d.block(1, 0)["signature"] = d.block(1,
+				0)["signature"].(string)[:80]
+		}, "A-34", old + wrongSignature},
+		"old signature empty": {func(d *dialogue) { d.block(1, 0)["signature"] = "" }, "A-34",
+			old + wrongSignature},
+		"old text emptied": {func(d *dialogue) { d.block(1, 0)["thinking"] = "" }, "ANT-T6",
+			"messages.1.content.0.thinking: each thinking block must contain thinking"},
+		"another account": {func(d *dialogue) { d.headers = []string{"X-Api-Key: test-key@other"} }, "A-34",
+			old + wrongSignature},
+		"another model reads it": {func(d *dialogue) { d.body["model"] = "claude-fable-5-1" }, "", ""},
+		"latest text": {func(d *dialogue) { d.block(3, 0)["thinking"] = "x" }, "A-37",
+			latest + "0: " + modified},
+		"latest signature": {func(d *dialogue) {
+			d.block(3,
+				0)["signature"] = flip(d.block(3, 0)["signature"])
+		}, "A-34", latest + "0: " + wrongSignature},
+		"latest data": {func(d *dialogue) { d.block(3, 1)["data"] = flip(d.block(3, 1)["data"]) }, "A-36",
+			latest + "1: " + wrongData},
+		"latest data a signature": {func(d *dialogue) { d.block(3, 1)["data"] = d.block(3, 0)["signature"] }, "A-36",
+			latest + "1: " + wrongData},
+		"latest reordered":        {func(d *dialogue) { d.swap(3, 0, 1) }, "A-37", latest + "0: " + modified},
+		"latest first dropped":    {func(d *dialogue) { d.cut(3, 0) }, "A-37", latest + "0: " + modified},
+		"latest redacted dropped": {func(d *dialogue) { d.cut(3, 1) }, "A-37", latest + "2: " + modified},
+		"latest last dropped":     {func(d *dialogue) { d.cut(3, 3) }, "A-37", latest + "1: " + modified},
+		"latest hoisted":          {func(d *dialogue) { d.swap(3, 2, 3) }, "A-37", latest + "2: " + modified},
+		"latest all dropped":      {func(d *dialogue) { d.put(3, []any{d.block(3, 2), d.block(3, 4)}) }, "", ""},
+		"old thinking used again": {func(d *dialogue) { d.put(3, []any{d.block(1, 0), d.block(3, 4)}) }, "A-37",
+			latest + "0: " + modified},
+		"old thinking moved": {func(d *dialogue) { d.put(3, []any{d.block(1, 0), d.block(3, 4)}); d.cut(1, 0) },
+			"A-37", latest + "0: " + modified},
+		"cache mark on a call": {func(d *dialogue) {
+			d.block(3,
+				4)["cache_control"] = fields{"type": "ephemeral"}
+		}, "", ""},
+		"signature from elsewhere": {func(d *dialogue) { d.block(1, 0)["signature"] = "EqQBCkYIBRgCKkD" }, "A-34",
+			old + wrongSignature},
 		"thinking off at a new ask": {func(d *dialogue) { d.body["thinking"] = fields{"type": "disabled"} }, "", ""},
 	} {
 		d := talk(t, "claude-sonnet-4-6").step(thinks("one"), speaks("s"), invokes()).
@@ -205,7 +229,8 @@ func TestReuse(t *testing.T) {
 		"behind later":      {func(d *dialogue) { d.put(5, []any{d.block(1, 0), d.block(5, 1)}); d.cut(1, 0) }, true},
 		"alone, in another": {func(d *dialogue) { d.put(5, []any{d.block(1, 0), d.block(5, 1)}); d.cut(1, 0); d.cut(3, 0) }, false},
 	} {
-		d := talk(t, "claude-sonnet-4-6").step(thinks("one"), invokes()).step(thinks("two"), invokes()).step(thinks("three"), invokes())
+		d := talk(t, "claude-sonnet-4-6").step(thinks("one"), invokes()).step(thinks("two"),
+			invokes()).step(thinks("three"), invokes())
 		c.edit(d)
 		body := d.encode()
 		got := Parse(ask("/v1/messages", body), []byte(body)).Check(rule.Env{Key: env.Key, Level: rule.Live})

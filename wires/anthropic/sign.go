@@ -119,7 +119,8 @@ func claimsOf(r script.Reply) map[int]claims {
 		if b.Kind != specs.KindThinking && b.Kind != specs.KindRedacted {
 			continue
 		}
-		s := claims{omitted: b.Kind == specs.KindThinking && thoughtText(b) == "", content: digestOf([]byte(thoughtText(b)))}
+		s := claims{omitted: b.Kind == specs.KindThinking && thoughtText(b) == "",
+			content: digestOf([]byte(thoughtText(b)))}
 		s.Reply, s.Ordinal = messageID(r), uint16(len(order))
 		if s.run = s.Ordinal; n > 0 && slices.Contains(order, n-1) {
 			s.run = all[n-1].run
@@ -226,7 +227,8 @@ func openToken(k seal.Key, origin, token string) (claims, bool) {
 	if len(b) < noteSize {
 		return claims{}, false
 	}
-	s := claims{Place: p, omitted: b[0]&flagOmitted != 0, bound: b[0]&flagBound != 0, compacted: b[0]&flagCompacted != 0}
+	s := claims{Place: p, omitted: b[0]&flagOmitted != 0, bound: b[0]&flagBound != 0,
+		compacted: b[0]&flagCompacted != 0}
 	b = b[1:]
 	for _, n := range []*uint16{&s.turns, &s.run} {
 		*n, b = binary.BigEndian.Uint16(b), b[2:]
@@ -253,7 +255,8 @@ func newPrefix(c *call) *prefix {
 	if !c.model.hasTrait(canBind) {
 		return &prefix{}
 	}
-	return &prefix{system: digestOf(appendSystem(nil, c.root.Given("system"))), tools: digestOf(appendTools(nil, c.root)), said: sha256.New()}
+	return &prefix{system: digestOf(appendSystem(nil, c.root.Given("system"))),
+		tools: digestOf(appendTools(nil, c.root)), said: sha256.New()}
 }
 
 // attribution begins the system block in which Claude Code says who asks. It holds

@@ -44,7 +44,8 @@ func (client) Body(q *wire.Question, history []string) []byte {
 	}
 	o.SetText("reasoning_effort", q.Effort)
 	limit := "max_tokens"
-	if newRequest(tree.NewObject([]string{"model"}, tree.NewString(q.Model)), dialectOf("api.openai.com")).takes.Reasoning != "" {
+	if newRequest(tree.NewObject([]string{"model"}, tree.NewString(q.Model)),
+		dialectOf("api.openai.com")).takes.Reasoning != "" {
 		limit = "max_completion_tokens"
 	}
 	o.SetIf(q.MaxTokens > 0, limit, strconv.Itoa(q.MaxTokens)).SetIf(q.Stops != nil, "stop", wire.Texts(q.Stops))
@@ -70,7 +71,8 @@ func (client) Prompt(text string, images ...wire.Image) string {
 
 func imageParts(images []wire.Image) (parts []string) {
 	for _, i := range images {
-		parts = append(parts, `{"type":"image_url","image_url":{"url":`+wire.Quote("data:"+i.Type+";base64,"+i.Base64)+`}}`)
+		parts = append(parts, `{"type":"image_url","image_url":{"url":`+
+			wire.Quote("data:"+i.Type+";base64,"+i.Base64)+`}}`)
 	}
 	return parts
 }
@@ -96,10 +98,12 @@ func (client) Replay(r *wire.Reply) []string {
 			content += it.Text
 		}
 	}
-	o.Set("role", `"assistant"`).SetIf(content != "", "content", wire.Quote(content)).SetIf(content == "", "content", "null")
+	o.Set("role", `"assistant"`).SetIf(content != "", "content", wire.Quote(content)).SetIf(content == "",
+		"content", "null")
 	o.SetIf(hasMember(r, "reasoning_content"), "reasoning_content", wire.Quote(thought["reasoning_content"]))
 	o.SetText("reasoning", thought["reasoning"])
-	o.SetIf(details != nil, "reasoning_details", wire.List(details...)).SetIf(calls != nil, "tool_calls", wire.List(calls...))
+	o.SetIf(details != nil, "reasoning_details", wire.List(details...)).SetIf(calls != nil, "tool_calls",
+		wire.List(calls...))
 	return []string{o.String()}
 }
 

@@ -72,8 +72,10 @@ func TestCorpus(t *testing.T) {
 			continue
 		}
 		accepted++
-		if refusal := replay(u, *request.Body).Check(rule.Env{ForeignTokens: true}); refusal != nil && !strings.HasPrefix(refused[name], refusal.Rule+" ") {
-			t.Errorf("%s: %s was accepted, and the simulator refuses it: %s %s", name, request.URL, refusal.Rule, refusal.Message)
+		if refusal := replay(u, *request.Body).Check(rule.Env{ForeignTokens: true}); refusal != nil &&
+			!strings.HasPrefix(refused[name], refusal.Rule+" ") {
+			t.Errorf("%s: %s was accepted, and the simulator refuses it: %s %s", name, request.URL, refusal.Rule,
+				refusal.Message)
 		} else if (refusal != nil) != (refused[name] != "") {
 			t.Errorf("%s: is not refused any more", name)
 		}
@@ -81,7 +83,8 @@ func TestCorpus(t *testing.T) {
 			continue
 		}
 		root, _ := tree.Parse(*request.Body)
-		passes := book.Judge(rule.Seen{URL: u, Root: root}, func(h rule.Hosts) bool { return h == rule.AnyHost || w.OwnHosts.MatchString(u.Hostname()) })
+		passes := book.Judge(rule.Seen{URL: u, Root: root},
+			func(h rule.Hosts) bool { return h == rule.AnyHost || w.OwnHosts.MatchString(u.Hostname()) })
 		for aspect, list := range passes {
 			for _, p := range list {
 				for _, b := range p.Breaches {
@@ -89,7 +92,8 @@ func TestCorpus(t *testing.T) {
 						continue
 					}
 					if used[name] = true; exceptions[name] == "" {
-						t.Errorf("%s: %s is accepted, and %s reports %s: %s", name, request.URL, aspect, b.Path, b.Message())
+						t.Errorf("%s: %s is accepted, and %s reports %s: %s", name, request.URL, aspect, b.Path,
+							b.Message())
 					}
 				}
 			}
@@ -106,7 +110,8 @@ func TestCorpus(t *testing.T) {
 	if read < 1600 || cut > 0 {
 		t.Errorf("%d requests read, %d replies cut off", read, cut)
 	}
-	t.Logf("%d requests read, %d replies cut off; the simulator refuses %d of %d accepted requests", read, cut, len(refused), accepted)
+	t.Logf("%d requests read, %d replies cut off; the simulator refuses %d of %d accepted requests", read, cut,
+		len(refused), accepted)
 }
 
 // replay is a recorded request as the simulator reads it.

@@ -53,7 +53,8 @@ func itemsOf(n *tree.Node) (items []wire.Item) {
 	content := n.Get("content")
 	switch role := n.Text("role"); role {
 	case "tool", "function":
-		add(wire.Item{What: wire.Result, Type: role, ID: n.Text("tool_call_id"), Name: n.Text("name"), Text: joinTexts(content)}, n, "")
+		add(wire.Item{What: wire.Result, Type: role, ID: n.Text("tool_call_id"), Name: n.Text("name"),
+			Text: joinTexts(content)}, n, "")
 		return items
 	}
 	details := n.List("reasoning_details")
@@ -82,7 +83,8 @@ func itemsOf(n *tree.Node) (items []wire.Item) {
 		add(it, call, ".tool_calls["+strconv.Itoa(j)+"]")
 	}
 	if call := n.Get("function_call"); call.Text("name") != "" { // some servers send an empty one beside everything
-		add(wire.Item{What: wire.Call, Type: "function_call", Name: call.Get("name").Text(), Args: wholeArguments(argumentsOf(call), ""), ArgsKnown: true}, call, ".function_call")
+		add(wire.Item{What: wire.Call, Type: "function_call", Name: call.Get("name").Text(),
+			Args: wholeArguments(argumentsOf(call), ""), ArgsKnown: true}, call, ".function_call")
 	}
 	return items
 }
@@ -207,8 +209,9 @@ func offeredTools(tools []*tree.Node) (list []wire.Tool) {
 		}
 		what, path := n.Get(kind), "tools["+strconv.Itoa(i)+"]"
 		list = append(list, wire.Tool{
-			Name: what.Text("name"), Node: n, Path: path, Schema: what.Get("parameters"), SchemaPath: path + ".function.parameters",
-			IsClients: true, IsStrict: what.True("strict"),
+			Name: what.Text("name"), Node: n, Path: path, Schema: what.Get("parameters"),
+			SchemaPath: path + ".function.parameters",
+			IsClients:  true, IsStrict: what.True("strict"),
 		})
 	}
 	return list
@@ -225,7 +228,8 @@ func choiceOf(n *tree.Node) wire.Choice {
 		c.Kind = "tool"
 	case "allowed_tools":
 		allowed := n.Get("allowed_tools")
-		c.Kind, named = map[bool]string{true: "any", false: "auto"}[allowed.Text("mode") == "required"], allowed.List("tools")
+		c.Kind, named = map[bool]string{true: "any", false: "auto"}[allowed.Text("mode") == "required"],
+			allowed.List("tools")
 	}
 	for _, t := range named {
 		if name := t.Any("function", "custom").Text("name"); name != "" || c.Kind == "tool" {
@@ -306,7 +310,8 @@ func (s *streamReader) readEvent(i int, e wire.StreamEvent) {
 func (s *streamReader) readDelta(delta *tree.Node, at wire.Place) {
 	for _, d := range delta.List("reasoning_details") {
 		it := detailOf(d)
-		p := findPiece(&s.details, it.Type+" "+d.Get("index").Raw(), wire.Item{What: it.What, Type: it.Type, Place: at}, "")
+		p := findPiece(&s.details, it.Type+" "+d.Get("index").Raw(),
+			wire.Item{What: it.What, Type: it.Type, Place: at}, "")
 		p.AddText(it.Text)
 		p.ItemID = cmp.Or(p.ItemID, it.ItemID)
 		if it.HasToken {
@@ -330,7 +335,8 @@ func (s *streamReader) readDelta(delta *tree.Node, at wire.Place) {
 		s.addCall(call, at)
 	}
 	if call := delta.Get("function_call"); call.Text("name")+call.Text("arguments") != "" {
-		p := findPiece(&s.calls, "function_call", wire.Item{What: wire.Call, Type: "function_call", ArgsKnown: true, Place: at}, "")
+		p := findPiece(&s.calls, "function_call",
+			wire.Item{What: wire.Call, Type: "function_call", ArgsKnown: true, Place: at}, "")
 		p.Name += call.Text("name")
 		p.AddArgs(argumentsOf(call))
 	}

@@ -54,9 +54,12 @@ const (
 //go:embed dialects.yaml
 var dialectFile []byte
 
-var dialects = datafile.Embedded[[]dialect]("wires/chat/dialects.yaml", dialectFile, datafile.Options{Rules: map[string]datafile.Rule{
-	"trait": datafile.OneOf(officialMembers, reasoningBack, reasoningKept, reasoningRefused, nineCharacters, noUserAfterTool, noDeveloper, uniqueCalls, shortIDs, signsCalls, openAIModels, filledCalls, wholeSchemas, inContent, inDetails, isWrapped, isListed),
-}})
+var dialects = datafile.Embedded[[]dialect]("wires/chat/dialects.yaml", dialectFile,
+	datafile.Options{Rules: map[string]datafile.Rule{
+		"trait": datafile.OneOf(officialMembers, reasoningBack, reasoningKept, reasoningRefused, nineCharacters,
+			noUserAfterTool, noDeveloper, uniqueCalls, shortIDs, signsCalls, openAIModels, filledCalls, wholeSchemas,
+			inContent, inDetails, isWrapped, isListed),
+	}})
 
 // dialectOf returns the dialect that a host speaks, the empty one for an unknown host.
 func dialectOf(host string) *dialect {
@@ -81,9 +84,10 @@ type modelLine struct {
 //go:embed models.yaml
 var modelFile []byte
 
-var models = datafile.Embedded[[]modelLine]("wires/chat/models.yaml", modelFile, datafile.Options{Rules: map[string]datafile.Rule{
-	"vendor": datafile.OneOf(dialectNames()...),
-}})
+var models = datafile.Embedded[[]modelLine]("wires/chat/models.yaml", modelFile,
+	datafile.Options{Rules: map[string]datafile.Rule{
+		"vendor": datafile.OneOf(dialectNames()...),
+	}})
 
 func dialectNames() (names []string) {
 	for _, d := range dialects {

@@ -36,7 +36,8 @@ func Wire() *wires.Wire {
 
 func errorBody(status int, message string) []byte {
 	kind := wires.NameOfStatus(map[int]string{429: "requests"}, status, "invalid_request_error", "server_error")
-	return wires.JSON(map[string]any{"error": map[string]any{"message": message, "type": kind, "param": nil, "code": nil}})
+	return wires.JSON(map[string]any{"error": map[string]any{"message": message, "type": kind, "param": nil,
+		"code": nil}})
 }
 
 func isDone(data []byte) bool { return string(bytes.TrimSpace(data)) == rule.Done }

@@ -68,7 +68,8 @@ func callsJoin(x *rule.Exchange, p *rule.Pass) {
 		for _, c := range e.JSON.List("choices") {
 			for _, call := range c.Get("delta").List("tool_calls") {
 				if p.Observe(); call.Get("index").Null() && call.Text("id") == "" && signatureOf(call).Null() {
-					p.ReportAt(x.At(i, call, "choices[0].delta.tool_calls"), "a piece of a call has neither index nor id")
+					p.ReportAt(x.At(i, call, "choices[0].delta.tool_calls"),
+						"a piece of a call has neither index nor id")
 				}
 			}
 		}
@@ -93,12 +94,14 @@ func callsJoin(x *rule.Exchange, p *rule.Pass) {
 func argumentsAreJSON(x *rule.Exchange, p *rule.Pass) {
 	for i := range x.Reply.Items {
 		it := &x.Reply.Items[i]
-		if it.What != wire.Call || x.Reply.End != wire.Complete || x.Reply.Stop == "length" || it.Type == "custom" || it.Args == "" {
+		if it.What != wire.Call || x.Reply.End != wire.Complete || x.Reply.Stop == "length" || it.Type == "custom" ||
+			it.Args == "" {
 			continue
 		}
 		p.Observe()
 		if _, err := tree.Parse(it.Args); err != nil {
-			p.ReportAt(it.Place, "the arguments of %s are no JSON once they are joined", rule.Shorten(it.Name)).Consequence = "degraded"
+			p.ReportAt(it.Place, "the arguments of %s are no JSON once they are joined",
+				rule.Shorten(it.Name)).Consequence = "degraded"
 		}
 	}
 }
@@ -113,7 +116,8 @@ func argumentsAreText(x *rule.Exchange, p *rule.Pass) {
 					continue
 				}
 				if p.Observe(); !args.Is(tree.String) {
-					p.ReportAt(x.At(event, args, "function.arguments"), "the arguments of %s are no text: %s", rule.Shorten(call.Text("function", "name")), rule.Shorten(args.Raw())).Consequence = "wrong"
+					p.ReportAt(x.At(event, args, "function.arguments"), "the arguments of %s are no text: %s",
+						rule.Shorten(call.Text("function", "name")), rule.Shorten(args.Raw())).Consequence = "wrong"
 				}
 			}
 		}
@@ -141,7 +145,8 @@ func stopsForReason(x *rule.Exchange, p *rule.Pass) {
 
 // foreignReasons are what other wires call the end of a reply. Vendors of Chat Completions have reasons of their own,
 // which are not judged.
-var foreignReasons = []string{"end_turn", "stop_sequence", "max_tokens", "tool_use", "STOP", "MAX_TOKENS", "completed", "incomplete"}
+var foreignReasons = []string{"end_turn", "stop_sequence", "max_tokens", "tool_use", "STOP", "MAX_TOKENS", "completed",
+	"incomplete"}
 
 // nothingAfterError judges that no answer follows an error.
 func nothingAfterError(x *rule.Exchange, p *rule.Pass) {
@@ -167,7 +172,8 @@ func usageAddsUp(x *rule.Exchange, p *rule.Pass) {
 		out, okOut := u.Get("completion_tokens").Number()
 		if total, ok := u.Get("total_tokens").Number(); okIn && okOut && ok {
 			if p.Observe(); total < in || total < out {
-				p.ReportAt(x.At(event, u, "usage.total_tokens"), "total_tokens %g is below its parts %g and %g", total, in, out).Consequence = "degraded"
+				p.ReportAt(x.At(event, u, "usage.total_tokens"), "total_tokens %g is below its parts %g and %g", total,
+					in, out).Consequence = "degraded"
 			}
 		}
 	}
@@ -198,12 +204,14 @@ func callsStopForCalls(x *rule.Exchange, p *rule.Pass) {
 	}
 	switch hasCalls := slices.ContainsFunc(x.Reply.Items, isCall); {
 	case !hasCalls && x.Reply.Stop == "tool_calls":
-		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: 0, Path: "choices[0].finish_reason"}, "the reply says finish_reason tool_calls and calls no tool")
+		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: 0, Path: "choices[0].finish_reason"},
+			"the reply says finish_reason tool_calls and calls no tool")
 	case hasCalls:
 		p.Observe()
 	}
 	if x.Reply.Stop == "stop" && slices.ContainsFunc(x.Reply.Items, isCall) {
-		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: 0, Path: "choices[0].finish_reason"}, "the reply calls tools and says finish_reason stop")
+		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: 0, Path: "choices[0].finish_reason"},
+			"the reply calls tools and says finish_reason stop")
 	}
 }
 
@@ -218,7 +226,8 @@ func callsHaveIndexes(x *rule.Exchange, p *rule.Pass) {
 					continue
 				}
 				if p.Observe(); first[index] != "" && first[index] != id {
-					p.ReportAt(x.At(i, call, "choices["+strconv.Itoa(j)+"].delta.tool_calls"), "the calls %s and %s have one index", rule.Shorten(first[index]), rule.Shorten(id))
+					p.ReportAt(x.At(i, call, "choices["+strconv.Itoa(j)+"].delta.tool_calls"),
+						"the calls %s and %s have one index", rule.Shorten(first[index]), rule.Shorten(id))
 				}
 				first[index] = id
 			}
@@ -228,13 +237,15 @@ func callsHaveIndexes(x *rule.Exchange, p *rule.Pass) {
 
 // usageIsSaid judges that a stream whose client asked for usage says it somewhere.
 func usageIsSaid(x *rule.Exchange, p *rule.Pass) {
-	if !x.IsStream() || x.Reply.End != wire.Complete || !x.Reply.Err.Null() || !x.Asked.Doc.True("stream_options", "include_usage") {
+	if !x.IsStream() || x.Reply.End != wire.Complete || !x.Reply.Err.Null() ||
+		!x.Asked.Doc.True("stream_options", "include_usage") {
 		return
 	}
 	isSaid := func(e wire.StreamEvent) bool {
 		return !e.JSON.Get("usage").Null() || !e.JSON.Get("x_groq", "usage").Null()
 	}
 	if p.Observe(); !slices.ContainsFunc(x.Reply.Events, isSaid) {
-		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: len(x.Body)}, "usage was asked for, and no chunk has it")
+		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: len(x.Body)},
+			"usage was asked for, and no chunk has it")
 	}
 }

@@ -100,19 +100,24 @@ func (w *writer) addDetail(isEncrypted bool, text string) {
 	n := len(w.details)
 	token := w.Key.Envelope(detailFacts(text), seal.Place{Reply: w.ID("gen-", 0, script.Alnum, 20), Ordinal: uint16(n)})
 	if isEncrypted {
-		token = w.Key.Envelope(detailFacts(""), seal.Place{Reply: w.ID("gen-", 0, script.Alnum, 20), Ordinal: uint16(n)})
-		detail := script.Object{"type", "reasoning.encrypted", "data", token, "format", "anthropic-claude-v1", "index", n}
+		token = w.Key.Envelope(detailFacts(""),
+			seal.Place{Reply: w.ID("gen-", 0, script.Alnum, 20), Ordinal: uint16(n)})
+		detail := script.Object{"type", "reasoning.encrypted", "data", token, "format", "anthropic-claude-v1",
+			"index", n}
 		w.addDelta(script.Object{"role", "assistant", "content", "", "reasoning_details", script.Array{detail}}, nil)
 		w.details, w.spoken = append(w.details, detail), true
 		return
 	}
 	part := func(members ...any) script.Object {
-		return append(append(script.Object{"type", "reasoning.text"}, members...), "format", "anthropic-claude-v1", "index", n)
+		return append(append(script.Object{"type", "reasoning.text"}, members...), "format", "anthropic-claude-v1",
+			"index", n)
 	}
 	for _, piece := range script.Words(text, 1) {
-		w.addDelta(script.Object{"role", "assistant", "content", "", "reasoning", piece, "reasoning_details", script.Array{part("text", piece)}}, nil)
+		w.addDelta(script.Object{"role", "assistant", "content", "", "reasoning", piece, "reasoning_details",
+			script.Array{part("text", piece)}}, nil)
 	}
-	w.addDelta(script.Object{"role", "assistant", "content", "", "reasoning_details", script.Array{part("signature", token)}}, nil)
+	w.addDelta(script.Object{"role", "assistant", "content", "", "reasoning_details",
+		script.Array{part("signature", token)}}, nil)
 	w.details, w.spoken = append(w.details, part("text", text, "signature", token)), true
 	w.thought += text
 }
@@ -124,7 +129,8 @@ func (w *writer) addCall(n int, b script.Block) {
 		args = string(b.Args)
 	}
 	id := w.callID(n)
-	start := script.Object{"index", len(w.calls), "id", id, "type", "function", "function", script.Object{"name", b.Name, "arguments", ""}}
+	start := script.Object{"index", len(w.calls), "id", id, "type", "function", "function",
+		script.Object{"name", b.Name, "arguments", ""}}
 	whole := script.Object{"id", id, "type", "function", "function", script.Object{"name", b.Name, "arguments", args}}
 	if len(w.calls) == 0 && w.q.dialect.hasTrait(signsCalls) && w.Request.Thinks {
 		token := w.Key.Envelope(callFacts(b.Name, args), seal.Place{Reply: id})
@@ -142,7 +148,8 @@ func (w *writer) addCall(n int, b script.Block) {
 	}
 	w.addDelta(delta, nil)
 	for _, piece := range script.Slices(args, 5) {
-		w.addDelta(script.Object{"tool_calls", script.Array{script.Object{"index", len(w.calls), "function", script.Object{"arguments", piece}}}}, nil)
+		w.addDelta(script.Object{"tool_calls",
+			script.Array{script.Object{"index", len(w.calls), "function", script.Object{"arguments", piece}}}}, nil)
 	}
 	w.calls = append(w.calls, whole)
 }
@@ -189,7 +196,8 @@ func (w *writer) addChunk(choices script.Array, usage any) {
 }
 
 func (w *writer) commonMembers(object string) script.Object {
-	return script.Object{"id", w.ID("chatcmpl-", 0, script.Alnum, 29), "object", object, "created", w.At.Unix(), "model", w.Request.Model, "service_tier", "default",
+	return script.Object{"id", w.ID("chatcmpl-", 0, script.Alnum, 29), "object", object, "created", w.At.Unix(),
+		"model", w.Request.Model, "service_tier", "default",
 		"system_fingerprint", "fp_simulator"}
 }
 
@@ -225,7 +233,8 @@ func (w *writer) countTokens() script.Object {
 	return script.Object{
 		"prompt_tokens", input, "completion_tokens", output, "total_tokens", input + output,
 		"prompt_tokens_details", script.Object{"cached_tokens", 0, "audio_tokens", 0},
-		"completion_tokens_details", script.Object{"reasoning_tokens", thought, "audio_tokens", 0, "accepted_prediction_tokens", 0, "rejected_prediction_tokens", 0},
+		"completion_tokens_details", script.Object{"reasoning_tokens", thought, "audio_tokens", 0,
+			"accepted_prediction_tokens", 0, "rejected_prediction_tokens", 0},
 	}
 }
 
@@ -247,7 +256,8 @@ func (provider) Header(r script.Reply) http.Header {
 func (p provider) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
 	body = p.errorOf(r)
 	sum := sha256.Sum256(body)
-	return r.Status, http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {"req_" + hex.EncodeToString(sum[:16])}}, body
+	return r.Status, http.Header{"Content-Type": {"application/json"},
+		"X-Request-Id": {"req_" + hex.EncodeToString(sum[:16])}}, body
 }
 
 // errorOf is a refusal in the envelope of the dialect. One without a type comes from a router itself.
@@ -258,11 +268,13 @@ func (p provider) errorOf(r *rule.Refusal) []byte {
 		}
 		return s
 	}
-	whole := script.Object{"error", script.Object{"message", r.Message, "type", r.Type, "param", orNull(r.Param), "code", orNull(r.Code)}}
+	whole := script.Object{"error",
+		script.Object{"message", r.Message, "type", r.Type, "param", orNull(r.Param), "code", orNull(r.Code)}}
 	switch {
 	case p.hasTrait(isListed):
 		name := wires.NameOfStatus(statusNames, r.Status, "INVALID_ARGUMENT", "INTERNAL")
-		return script.JSON(script.Array{script.Object{"error", script.Object{"code", r.Status, "message", r.Message, "status", name}}})
+		return script.JSON(script.Array{script.Object{"error",
+			script.Object{"code", r.Status, "message", r.Message, "status", name}}})
 	case p.hasTrait(isWrapped) && r.Status == http.StatusBadRequest && r.Type != "":
 		return script.JSON(script.Object{"error", script.Object{"message", "Provider returned error", "code", r.Status,
 			"metadata", script.Object{"raw", string(script.JSON(whole)), "provider_name", "Simulator"}}})
@@ -274,5 +286,6 @@ func (p provider) errorOf(r *rule.Refusal) []byte {
 
 // statusNames are Gemini's names of statuses.
 var statusNames = map[int]string{
-	401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
+	401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE",
+	504: "DEADLINE_EXCEEDED",
 }

@@ -60,7 +60,8 @@ func readRequest(r *http.Request, body []byte, d *dialect) *request {
 // newRequest is what a body means in a dialect.
 func newRequest(root *tree.Node, d *dialect) *request {
 	q := &request{body: root, dialect: d, model: root.Text("model")}
-	if name, _, found := strings.Cut(q.model, "-"); found && (name == "gpt" || len(name) == 2 && name[0] == 'o') || len(q.model) == 2 {
+	if name, _, found := strings.Cut(q.model, "-"); found && (name == "gpt" || len(name) == 2 && name[0] == 'o') ||
+		len(q.model) == 2 {
 		q.takes = specs.FindCapability("openai", q.model)
 	}
 	for i, n := range root.List("messages") {
@@ -77,7 +78,8 @@ func newRequest(root *tree.Node, d *dialect) *request {
 // judgeRequest runs the rules of requests for the referee.
 func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
 	u := cmp.Or(seen.URL, &url.URL{})
-	return rule.Judge(judgedRules, newRequest(seen.Root, dialectOf(u.Hostname()).serving(seen.Root.Text("model"))), holds)
+	return rule.Judge(judgedRules,
+		newRequest(seen.Root, dialectOf(u.Hostname()).serving(seen.Root.Text("model"))), holds)
 }
 
 // serving is the dialect in which a model is served. OpenAI serves no models of other vendors: a request for one of
@@ -132,7 +134,8 @@ func paramOf(path string) string { return strings.ReplaceAll(path, "[", ".[") }
 
 // newRefusal is a refusal in the envelope of the dialect: DeepSeek and Kimi name no parameter.
 func (q *request) newRefusal(code, param, form string, args ...any) *rule.Refusal {
-	r := &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: code, Param: param, Message: fmt.Sprintf(form, args...)}
+	r := &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: code, Param: param,
+		Message: fmt.Sprintf(form, args...)}
 	switch {
 	case q.dialect.hasTrait(reasoningBack):
 		r.Code, r.Param = "invalid_request_error", ""

@@ -24,7 +24,8 @@ var judgedRules = slices.Concat(pairRules, reasoningRules, parameterRules, toolR
 
 // Rules states the rules in the order in which the simulator applies them.
 func Rules() []rule.Info {
-	return slices.Concat(rule.Infos(accessRules), rule.Infos(shapeRules), rule.Infos(judgedRules), rule.Infos(sealRules))
+	return slices.Concat(rule.Infos(accessRules), rule.Infos(shapeRules), rule.Infos(judgedRules),
+		rule.Infos(sealRules))
 }
 
 // findRefusal returns the first rule that the request breaks, or nil.
@@ -68,9 +69,11 @@ const (
 )
 
 var accessRules = []rule.Rule[*request]{
-	judged("", sureRule("C-87", "there is a key, and it is valid; one that begins with invalid or test-invalid is not", recorded), keyValid),
+	judged("", sureRule("C-87", "there is a key, and it is valid; one that begins with invalid or test-invalid is not",
+		recorded), keyValid),
 	judged("", sureRule("C-1", "the body is one JSON object", documented), bodyReadable),
-	judged("", likelyRule("C-1", "the model is one of a known vendor, or its name has a version, a tag or a vendor", inferred), modelExists),
+	judged("", likelyRule("C-1", "the model is one of a known vendor, or its name has a version, a tag or a vendor",
+		inferred), modelExists),
 }
 
 func keyValid(q *request, p *rule.Pass) {
@@ -83,13 +86,15 @@ func keyValid(q *request, p *rule.Pass) {
 	default:
 		return
 	}
-	p.Refuse(&rule.Refusal{Status: http.StatusUnauthorized, Type: "invalid_request_error", Code: "invalid_api_key", Message: message})
+	p.Refuse(&rule.Refusal{Status: http.StatusUnauthorized, Type: "invalid_request_error", Code: "invalid_api_key",
+		Message: message})
 }
 
 func bodyReadable(q *request, p *rule.Pass) {
 	if q.err != nil {
-		p.Refuse(q.newRefusal("", "", "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. "+
-			"The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)"))
+		p.Refuse(q.newRefusal("", "",
+			"We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. "+
+				"The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)"))
 	}
 }
 

@@ -13,14 +13,21 @@ import (
 // pairRules are about roles, and about calls and what answers them.
 var pairRules = []rule.Rule[*request]{
 	judged("ORD-015/roles", sureRule("C-3", "the roles are those that the host knows", reported), rolesKnown),
-	everywhere(judged("ORD-014/nothing-empty", sureRule("C-10", "a message of the assistant has a content or calls", documented), assistantSpeaks)),
+	everywhere(judged("ORD-014/nothing-empty",
+		sureRule("C-10", "a message of the assistant has a content or calls", documented), assistantSpeaks)),
 	judged("PAR-007/range", sureRule("C-21", "a list of calls has a call", reported), callsGiven),
-	everywhere(judged("ORD-001/answered", sureRule("C-17", "each call is answered by a tool message before any other role", reported), callsAnswered)),
-	everywhere(judged("ORD-003/no-orphan", sureRule("C-18", "a tool message stands behind the message with its call", reported), resultsCalled)),
+	everywhere(judged("ORD-001/answered",
+		sureRule("C-17", "each call is answered by a tool message before any other role", reported), callsAnswered)),
+	everywhere(judged("ORD-003/no-orphan",
+		sureRule("C-18", "a tool message stands behind the message with its call", reported), resultsCalled)),
 	everywhere(judged("ORD-002/single-result", likelyRule("C-19", "each call has one result", reported), answeredOnce)),
-	judged("ORD-005/unique-calls", sureRule("C-20", "call ids are unique over the whole request where the host counts them", reported), callsUnique),
+	judged("ORD-005/unique-calls",
+		sureRule("C-20", "call ids are unique over the whole request where the host counts them", reported),
+		callsUnique),
 	judged("ORD-015/id-form", sureRule("C-24", "call ids have the form that the host takes", reported), idsFit),
-	doubtfulRule(judged("", sureRule("C-6", "the assistant speaks between results and the user's words where the host wants that; models of 2026 do not", reported), userAfterAnswer)),
+	doubtfulRule(judged("", sureRule("C-6",
+		"the assistant speaks between results and the user's words where the host wants that; models of 2026 do not",
+		reported), userAfterAnswer)),
 }
 
 // roles are those of the API reference, and one of DeepSeek.
@@ -35,11 +42,14 @@ func rolesKnown(q *request, p *rule.Pass) {
 				"Failed to deserialize the JSON body into the target type: messages[%d].role: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`, `latest_reminder` at line 1 column %d",
 				i, m.Get("role").Offset()))
 		case (m.role == "developer" || m.role == "system") && q.isOpenAIs() && strings.HasPrefix(q.model, "o1-mini"):
-			p.Report(m.path+".role", "%s takes no message with the role %s", q.model, m.role).Refuse(q.newRefusal("unsupported_value", m.path+".role",
+			p.Report(m.path+".role", "%s takes no message with the role %s", q.model,
+				m.role).Refuse(q.newRefusal("unsupported_value", m.path+".role",
 				"Unsupported value: '%s.role' does not support '%s' with this model.", m.path, m.role))
 		case q.dialect.Name != "" && !slices.Contains(roles, m.role):
-			b := p.Report(m.path+".role", "%.40q is no role of the API", m.role).Refuse(q.newRefusal("", paramOf(m.path)+".role",
-				"'%s' is not one of ['system', 'assistant', 'user', 'function', 'tool', 'developer'] - '%s'", m.role, strings.TrimPrefix(paramOf(m.path), ".")+".role"))
+			b := p.Report(m.path+".role", "%.40q is no role of the API",
+				m.role).Refuse(q.newRefusal("", paramOf(m.path)+".role",
+				"'%s' is not one of ['system', 'assistant', 'user', 'function', 'tool', 'developer'] - '%s'", m.role,
+				strings.TrimPrefix(paramOf(m.path), ".")+".role"))
 			b.Rule = "C-2"
 		}
 	}
@@ -51,10 +61,12 @@ func assistantSpeaks(q *request, p *rule.Pass) {
 			continue
 		}
 		p.Observe()
-		if !m.Get("content").Null() || len(m.calls) > 0 || !m.Any("function_call", "audio").Null() || m.Text("refusal") != "" {
+		if !m.Get("content").Null() || len(m.calls) > 0 || !m.Any("function_call", "audio").Null() ||
+			m.Text("refusal") != "" {
 			continue
 		}
-		refusal := q.newRefusal("", paramOf(m.path)+".content", "Invalid value for 'content': expected a string, got null.")
+		refusal := q.newRefusal("", paramOf(m.path)+".content",
+			"Invalid value for 'content': expected a string, got null.")
 		if q.dialect.hasTrait(reasoningBack) {
 			refusal.Message = "Invalid assistant message: content or tool_calls must be set"
 		}
@@ -94,7 +106,8 @@ func callsAnswered(q *request, p *rule.Pass) {
 			continue
 		}
 		next := i + 1 + len(results)
-		p.Report(first, "no tool message answers call %s before another role speaks", strings.Join(open, ", ")).Refuse(q.openCalls(next, open))
+		p.Report(first, "no tool message answers call %s before another role speaks",
+			strings.Join(open, ", ")).Refuse(q.openCalls(next, open))
 	}
 }
 
@@ -109,9 +122,11 @@ func (q *request) openCalls(next int, open []string) *rule.Refusal {
 	case q.dialect.hasTrait(reasoningBack):
 		return q.newRefusal("", "", "An a"+words+" (insufficient tool messages following tool_calls message)")
 	case q.dialect.hasTrait(reasoningKept):
-		return q.newRefusal("", "", "an a"+words+" The following tool_call_ids did not have response messages: %s", strings.Join(open, ", "))
+		return q.newRefusal("", "", "an a"+words+" The following tool_call_ids did not have response messages: %s",
+			strings.Join(open, ", "))
 	}
-	return q.newRefusal("", fmt.Sprintf("messages.[%d].role", next), "An a"+words+" The following tool_call_ids did not have response messages: %s", strings.Join(open, ", "))
+	return q.newRefusal("", fmt.Sprintf("messages.[%d].role", next),
+		"An a"+words+" The following tool_call_ids did not have response messages: %s", strings.Join(open, ", "))
 }
 
 func resultsCalled(q *request, p *rule.Pass) {
@@ -124,11 +139,13 @@ func resultsCalled(q *request, p *rule.Pass) {
 			continue
 		}
 		p.Observe()
-		isCalled := caller >= 0 && slices.ContainsFunc(q.messages[caller].calls, func(c *tree.Node) bool { return c.Text("id") == m.answeredID() })
+		isCalled := caller >= 0 && slices.ContainsFunc(q.messages[caller].calls,
+			func(c *tree.Node) bool { return c.Text("id") == m.answeredID() })
 		if isCalled {
 			continue
 		}
-		refusal := q.newRefusal("", paramOf(m.path)+".role", "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
+		refusal := q.newRefusal("", paramOf(m.path)+".role",
+			"Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
 		switch {
 		case q.dialect.hasTrait(nineCharacters):
 			refusal = q.newRefusal("3230", "", "Unexpected role 'tool' after role '%s'", q.messages[max(i-1, 0)].role)
@@ -138,7 +155,8 @@ func resultsCalled(q *request, p *rule.Pass) {
 		case q.dialect.hasTrait(reasoningKept):
 			refusal.Message = "tool_call_id is not found"
 		}
-		p.Report(m.path, "the result of %s answers no call of the assistant's message before it", rule.Shorten(m.answeredID())).Refuse(refusal)
+		p.Report(m.path, "the result of %s answers no call of the assistant's message before it",
+			rule.Shorten(m.answeredID())).Refuse(refusal)
 	}
 }
 
@@ -153,8 +171,10 @@ func answeredOnce(q *request, p *rule.Pass) {
 			p.Observe()
 			was := slices.IndexFunc(results[:j], func(r message) bool { return r.answeredID() == m.answeredID() })
 			if was >= 0 && countCalls(q.messages[i].calls, m.answeredID()) < 2 {
-				p.Report(m.path, "call %s is answered again", rule.Shorten(m.answeredID())).Refuse(q.newRefusal("", paramOf(m.path)+".tool_call_id",
-					"Invalid parameter: Duplicate value for 'tool_call_id' of '%s', in %s and %s.", m.answeredID(), results[was].path, m.path))
+				p.Report(m.path, "call %s is answered again",
+					rule.Shorten(m.answeredID())).Refuse(q.newRefusal("", paramOf(m.path)+".tool_call_id",
+					"Invalid parameter: Duplicate value for 'tool_call_id' of '%s', in %s and %s.", m.answeredID(),
+					results[was].path, m.path))
 			}
 		}
 	}
@@ -202,7 +222,9 @@ func idsFit(q *request, p *rule.Pass) {
 				r.Type = "invalid_function_call"
 				p.Report(path, "the call id %.70q is not nine letters and digits", id).Refuse(r)
 			case q.dialect.hasTrait(shortIDs) && len(id) > 64:
-				b := p.Report(path, "the call id has %d characters, more than 64", len(id)).Refuse(q.newRefusal("string_above_max_length", fmt.Sprintf("messages[%d].tool_calls[%d].id", i, j),
+				b := p.Report(path, "the call id has %d characters, more than 64",
+					len(id)).Refuse(q.newRefusal("string_above_max_length",
+					fmt.Sprintf("messages[%d].tool_calls[%d].id", i, j),
 					"Invalid 'messages[%d].tool_calls[%d].id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.", i, j, len(id)))
 				b.Rule = "C-22"
 			}

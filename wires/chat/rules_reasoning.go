@@ -13,15 +13,19 @@ import (
 
 // reasoningRules are about reasoning that must come back, and reasoning that must not.
 var reasoningRules = []rule.Rule[*request]{
-	judged("SIG-008/reasoning-back", sureRule("C-48", "a message with calls brings its reasoning_content back while the model thinks", documented), reasoningComesBack),
-	judged("ORD-015/parts", sureRule("C-44", "no message holds reasoning_content where the host does not know the member", reported), reasoningLeftOut),
+	judged("SIG-008/reasoning-back",
+		sureRule("C-48", "a message with calls brings its reasoning_content back while the model thinks", documented),
+		reasoningComesBack),
+	judged("ORD-015/parts", sureRule("C-44",
+		"no message holds reasoning_content where the host does not know the member", reported), reasoningLeftOut),
 }
 
 func reasoningComesBack(q *request, p *rule.Pass) {
 	if !q.dialect.hasTrait(reasoningBack) && !q.dialect.hasTrait(reasoningKept) || !q.isThinking() {
 		return
 	}
-	returnsSome := slices.ContainsFunc(q.messages, func(m message) bool { return m.Get("reasoning_content").Is(tree.String) })
+	returnsSome := slices.ContainsFunc(q.messages,
+		func(m message) bool { return m.Get("reasoning_content").Is(tree.String) })
 	for i, m := range q.messages {
 		isKept := q.alwaysThinks() && m.role == "assistant"
 		if len(m.calls) == 0 && !isKept {
@@ -43,7 +47,8 @@ func reasoningComesBack(q *request, p *rule.Pass) {
 		b.Cause = "the message calls tools and lacks reasoning_content"
 		if q.dialect.hasTrait(reasoningKept) {
 			b.Rule = "C-53"
-			b.Refuse(q.newRefusal("", "", "thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i))
+			b.Refuse(q.newRefusal("", "",
+				"thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i))
 			continue
 		}
 		b.Refuse(q.newRefusal("", "", "The `reasoning_content` in the thinking mode must be passed back to the API."))
@@ -72,7 +77,8 @@ func reasoningLeftOut(q *request, p *rule.Pass) {
 			continue
 		}
 		if p.Observe(); m.Has("reasoning_content") {
-			p.Report(m.path+".reasoning_content", "the host refuses reasoning_content in a message").Refuse(q.newRefusal("", "",
+			p.Report(m.path+".reasoning_content",
+				"the host refuses reasoning_content in a message").Refuse(q.newRefusal("", "",
 				"'messages.%d' : for 'role:assistant' the following must be satisfied[('messages.%d' : property 'reasoning_content' is unsupported)]", i, i))
 		}
 	}

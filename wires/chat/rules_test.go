@@ -64,7 +64,8 @@ func TestRules(t *testing.T) {
 		}
 	}
 	r := httptest.NewRequest(http.MethodPost, "https://api.openai.com/v1/chat/completions", nil)
-	if refusal := script.Simulations()["chat"].Parse(r, []byte("{}")).Check(rule.Env{}); refusal == nil || refusal.Rule != "C-87" {
+	if refusal := script.Simulations()["chat"].Parse(r, []byte("{}")).Check(rule.Env{}); refusal == nil ||
+		refusal.Rule != "C-87" {
 		t.Errorf("no key: refused by %+v, want C-87", refusal)
 	}
 	if len(blocks) < 100 {
@@ -98,24 +99,29 @@ func reportOf(t *testing.T, host, body string) (list []string) {
 // in the words and the envelope of the host.
 func TestSeals(t *testing.T) {
 	for _, c := range []struct{ dialect, model, rule, says string }{
-		{"openrouter", "anthropic/claude-opus-4.6", "C-58", `"message":"Provider returned error","code":400,"metadata":{"raw":"{`},
-		{"gemini", "gemini-3.5-flash", "C-60", `[{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}]`},
+		{"openrouter", "anthropic/claude-opus-4.6", "C-58",
+			`"message":"Provider returned error","code":400,"metadata":{"raw":"{`},
+		{"gemini", "gemini-3.5-flash", "C-60",
+			`[{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}]`},
 	} {
 		handler := simulator.New(simulator.Config{Seed: "1", Dialect: c.dialect})
 		talk := client.Conversation{
-			Server:   client.Server{Wire: wires.Find("chat"), Base: "http://127.0.0.1/chat", Key: "test-key", Transport: simulator.Transport(handler)},
+			Server: client.Server{Wire: wires.Find("chat"), Base: "http://127.0.0.1/chat", Key: "test-key",
+				Transport: simulator.Transport(handler)},
 			Question: wire.Question{Model: c.model, Stream: true, Tools: toolserver.Tools()},
 		}
 		answers := talk.Say(t.Context(), "Echo the word heron.")
 		if len(answers) < 2 || !answers[1].IsOK() {
 			t.Fatalf("%s: %d answers, the last is %s", c.dialect, len(answers), answers[len(answers)-1].Response.Body)
 		}
-		changed := regexp.MustCompile(`"(signature|thought_signature)":"....`).ReplaceAllString(talk.History[1], `"$1":"AAAA`)
+		changed := regexp.MustCompile(`"(signature|thought_signature)":"....`).ReplaceAllString(talk.History[1],
+			`"$1":"AAAA`)
 		if changed == talk.History[1] {
 			t.Fatalf("%s: no token in %s", c.dialect, changed)
 		}
 		talk.History[1] = changed
-		if a := talk.Continue(t.Context())[0]; a.Response.Status != 400 || !strings.Contains(string(a.Response.Body), c.says) {
+		if a := talk.Continue(t.Context())[0]; a.Response.Status != 400 ||
+			!strings.Contains(string(a.Response.Body), c.says) {
 			t.Errorf("%s: %s answers a changed token with %d %s", c.rule, c.dialect, a.Response.Status, a.Response.Body)
 		}
 	}
@@ -137,7 +143,8 @@ func TestTakesUnknown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, err := tree.Parse([]byte(`{"model":"` + c.model + `","messages":[{"role":"user","content":"go"}],"thinking":{"type":"enabled"}}`))
+		body, err := tree.Parse([]byte(`{"model":"` + c.model +
+			`","messages":[{"role":"user","content":"go"}],"thinking":{"type":"enabled"}}`))
 		if err != nil {
 			t.Fatal(err)
 		}

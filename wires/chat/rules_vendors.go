@@ -13,29 +13,46 @@ import (
 
 // vendorRules are about what the servers and models of one vendor take.
 var vendorRules = []rule.Rule[*request]{
-	everywhere(judged("ORD-015/roles", likelyRule("C-4", "a system message stands first where the template of the model wants that", reported), systemFirst)),
-	judged("ORD-015/parts", sureRule("C-13", "OpenAI takes images in messages of the user, and sounds on audio models", recorded), partsFit),
+	everywhere(judged("ORD-015/roles",
+		likelyRule("C-4", "a system message stands first where the template of the model wants that", reported),
+		systemFirst)),
+	judged("ORD-015/parts", sureRule("C-13", "OpenAI takes images in messages of the user, and sounds on audio models",
+		recorded), partsFit),
 	judged("ORD-015/parts", sureRule("C-14", "DeepSeek takes texts only", recorded), textsOnly),
-	judged("PAR-008/schema", sureRule("C-30", "the schema of a function is sound", reported), functionSchemas(rule.SchemaSound)),
-	judged("PAR-008/strict", sureRule("C-30", "strict schemas are closed and require every key", reported), strictSchemas(rule.LooseObject)),
-	judged("TSC-006/strict-keywords", sureRule("C-30", "strict schemas have only keywords that can be enforced", reported), strictSchemas(rule.UnenforceableKeyword)),
-	judged("PAR-005/forced", sureRule("C-31", "DeepSeek and Qwen force no tool while the model thinks", recorded), forcedWithoutThinking),
-	judged("PAR-002/reasoning", sureRule("C-36", "models of OpenAI that reason take neither stop nor logprobs", recorded), outputFits),
-	judged("PAR-002/model", sureRule("C-37", "Kimi takes the one temperature of the model", documented), kimiTemperature),
-	judged("PAR-002/model", likelyRule("C-39", "models of xAI that reason take neither penalties nor stop nor an effort", reported), xaiTakes),
+	judged("PAR-008/schema", sureRule("C-30", "the schema of a function is sound", reported),
+		functionSchemas(rule.SchemaSound)),
+	judged("PAR-008/strict", sureRule("C-30", "strict schemas are closed and require every key", reported),
+		strictSchemas(rule.LooseObject)),
+	judged("TSC-006/strict-keywords", sureRule("C-30", "strict schemas have only keywords that can be enforced",
+		reported), strictSchemas(rule.UnenforceableKeyword)),
+	judged("PAR-005/forced", sureRule("C-31", "DeepSeek and Qwen force no tool while the model thinks", recorded),
+		forcedWithoutThinking),
+	judged("PAR-002/reasoning", sureRule("C-36", "models of OpenAI that reason take neither stop nor logprobs",
+		recorded), outputFits),
+	judged("PAR-002/model", sureRule("C-37", "Kimi takes the one temperature of the model", documented),
+		kimiTemperature),
+	judged("PAR-002/model", likelyRule("C-39",
+		"models of xAI that reason take neither penalties nor stop nor an effort", reported), xaiTakes),
 	judged("PAR-007/range", likelyRule("C-41", "Anthropic answers with one choice", documented), oneChoice),
 	judged("PAR-007/range", likelyRule("C-40", "top_logprobs stands beside logprobs", documented), logprobsAsked),
-	judged("PAR-006/known", sureRule("C-43", "Gemini refuses members of OpenAI that it does not have, and Azure those of other vendors", reported), membersKnown),
-	judged("PAR-004/effort", likelyRule("C-54", "a model of Kimi that always thinks is not told not to", documented), kimiThinks),
-	judged("ORD-015/parts", likelyRule("C-59", "a detail of Gemini's reasoning has the id of a call in its message", reported), detailsNameCalls),
-	judged("SIG-014/call-signed", sureRule("C-60", "from Gemini 3 on the first call of each step of the turn carries its signature", reported), callsSigned),
-	judged("ORD-015/parts", likelyRule("C-65", "Groq takes reasoning back on models that reason", reported), groqReasoning),
+	judged("PAR-006/known", sureRule("C-43",
+		"Gemini refuses members of OpenAI that it does not have, and Azure those of other vendors", reported),
+		membersKnown),
+	judged("PAR-004/effort", likelyRule("C-54", "a model of Kimi that always thinks is not told not to", documented),
+		kimiThinks),
+	judged("ORD-015/parts", likelyRule("C-59", "a detail of Gemini's reasoning has the id of a call in its message",
+		reported), detailsNameCalls),
+	judged("SIG-014/call-signed", sureRule("C-60",
+		"from Gemini 3 on the first call of each step of the turn carries its signature", reported), callsSigned),
+	judged("ORD-015/parts", likelyRule("C-65", "Groq takes reasoning back on models that reason", reported),
+		groqReasoning),
 }
 
 // systemFirst is about Qwen's templates on engines that anybody runs.
 func systemFirst(q *request, p *rule.Pass) {
 	name := strings.ToLower(q.model)
-	if q.dialect.Name != "" || !slices.ContainsFunc([]string{"qwen3.5", "qwen3.6", "qwen3.7", "qwen3.8"}, func(s string) bool { return strings.Contains(name, s) }) {
+	if q.dialect.Name != "" || !slices.ContainsFunc([]string{"qwen3.5", "qwen3.6", "qwen3.7", "qwen3.8"},
+		func(s string) bool { return strings.Contains(name, s) }) {
 		return
 	}
 	for i, m := range q.messages {
@@ -43,7 +60,8 @@ func systemFirst(q *request, p *rule.Pass) {
 			continue
 		}
 		if p.Observe(); i > 0 {
-			p.Report(m.path+".role", "the template of %s takes a system message in the first place only", q.model).Refuse(q.newRefusal("", "", "System message must be at the beginning."))
+			p.Report(m.path+".role", "the template of %s takes a system message in the first place only",
+				q.model).Refuse(q.newRefusal("", "", "System message must be at the beginning."))
 		}
 	}
 }
@@ -69,13 +87,17 @@ func partsFit(q *request, p *rule.Pass) {
 	q.eachPart(func(i int, m *message, kind, path string, _ int64) {
 		switch p.Observe(); {
 		case !slices.Contains(openAIParts, kind):
-			p.Report(path, "a part of the type %.40q is none of this API", kind).Refuse(q.newRefusal("invalid_value", fmt.Sprintf("messages[%d]", i),
-				"Invalid 'messages[%d]'. Content blocks are expected to be either text or image_url type.", i)).Rule = "C-9"
+			p.Report(path, "a part of the type %.40q is none of this API",
+				kind).Refuse(q.newRefusal("invalid_value", fmt.Sprintf("messages[%d]", i),
+				"Invalid 'messages[%d]'. Content blocks are expected to be either text or image_url type.",
+				i)).Rule = "C-9"
 		case kind == "image_url" && m.role != "user" && (!takesImages || m.role == "tool" || m.role == "assistant"):
-			b := p.Report(path, "an image stands in a message with the role %s, where the model does not see it", m.role)
+			b := p.Report(path, "an image stands in a message with the role %s, where the model does not see it",
+				m.role)
 			if b.Consequence = string(specs.Degraded); !takesImages {
 				b.Consequence = ""
-				b.Refuse(q.newRefusal("", fmt.Sprintf("messages[%d]", i), "Invalid 'messages[%d]'. Image URLs are only allowed for messages with role 'user', but this message with role '%s' contains an image URL.", i, m.role))
+				b.Refuse(q.newRefusal("", fmt.Sprintf("messages[%d]", i),
+					"Invalid 'messages[%d]'. Image URLs are only allowed for messages with role 'user', but this message with role '%s' contains an image URL.", i, m.role))
 			}
 		case kind == "input_audio" && q.takes.Reasoning != "" && !strings.Contains(q.model, "audio"):
 			p.Report(path, "%s takes no sound", q.model).Refuse(q.newRefusal("", fmt.Sprintf("messages[%d]", i),
@@ -115,18 +137,22 @@ func strictSchemas(find func(schema *tree.Node) (path, ours, words string)) func
 			p.Observe()
 			if path, ours, words := find(format.Get("schema")); ours != "" {
 				p.Report("response_format.json_schema.schema"+path, "the schema of the answer: %s", ours).
-					Refuse(q.newRefusal("", "response_format", "Invalid schema for response_format '%s': %s", format.Text("name"), words))
+					Refuse(q.newRefusal("", "response_format", "Invalid schema for response_format '%s': %s",
+						format.Text("name"), words))
 			}
 		}
-		q.judgeSchemas(p, slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return !t.IsStrict }), find)
+		q.judgeSchemas(p, slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return !t.IsStrict }),
+			find)
 	}
 }
 
-func (q *request) judgeSchemas(p *rule.Pass, tools []wire.Tool, find func(schema *tree.Node) (path, ours, words string)) {
+func (q *request) judgeSchemas(p *rule.Pass, tools []wire.Tool,
+	find func(schema *tree.Node) (path, ours, words string)) {
 	p.JudgeSchemas(tools, func(t *wire.Tool) (f rule.SchemaFault) {
 		words := ""
 		if f.Path, f.Text, words = find(t.Schema); words != "" {
-			f.Refusal = q.newRefusal("invalid_function_parameters", t.SchemaPath, "Invalid schema for function '%s': %s", t.Name, words)
+			f.Refusal = q.newRefusal("invalid_function_parameters", t.SchemaPath,
+				"Invalid schema for function '%s': %s", t.Name, words)
 		}
 		return f
 	})
@@ -142,7 +168,8 @@ func forcedWithoutThinking(q *request, p *rule.Pass) {
 		p.Report("tool_choice", "Qwen forces no tool while it thinks").Refuse(q.newRefusal("", "",
 			"<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support being set to required or object in thinking mode"))
 	case !isQwen && q.isThinking():
-		p.Report("tool_choice", "DeepSeek forces no tool while it thinks").Refuse(q.newRefusal("", "", "Thinking mode does not support this tool_choice"))
+		p.Report("tool_choice", "DeepSeek forces no tool while it thinks").Refuse(q.newRefusal("", "",
+			"Thinking mode does not support this tool_choice"))
 	}
 }
 
@@ -153,7 +180,8 @@ func outputFits(q *request, p *rule.Pass) {
 	for _, name := range []string{"stop", "logprobs"} {
 		if value := q.body.Get(name); !value.Null() && !value.False() {
 			p.Observe()
-			p.Report(name, "%s reasons and does not take %s", q.model, name).Refuse(q.newRefusal("unsupported_parameter", name,
+			p.Report(name, "%s reasons and does not take %s", q.model,
+				name).Refuse(q.newRefusal("unsupported_parameter", name,
 				"Unsupported parameter: '%s' is not supported with this model.", name))
 		}
 	}
@@ -161,7 +189,8 @@ func outputFits(q *request, p *rule.Pass) {
 
 func kimiTemperature(q *request, p *rule.Pass) {
 	is, isSet := q.body.Get("temperature").Number()
-	if !isSet || !q.dialect.hasTrait(reasoningKept) || !strings.HasPrefix(q.model, "kimi-k2.") && !strings.HasPrefix(q.model, "kimi-k3") {
+	if !isSet || !q.dialect.hasTrait(reasoningKept) || !strings.HasPrefix(q.model, "kimi-k2.") &&
+		!strings.HasPrefix(q.model, "kimi-k3") {
 		return
 	}
 	takes := 0.6
@@ -169,23 +198,27 @@ func kimiTemperature(q *request, p *rule.Pass) {
 		takes = 1
 	}
 	if p.Observe(); is != takes {
-		p.Report("temperature", "%s takes the temperature %g only", q.model, takes).Refuse(q.newRefusal("", "", "invalid temperature: only %g is allowed for this model", takes))
+		p.Report("temperature", "%s takes the temperature %g only", q.model,
+			takes).Refuse(q.newRefusal("", "", "invalid temperature: only %g is allowed for this model", takes))
 	}
 }
 
 func xaiTakes(q *request, p *rule.Pass) {
 	isMini := strings.HasPrefix(q.model, "grok-3-mini")
-	if q.dialect.Name != "xai" || !isMini && !strings.HasPrefix(q.model, "grok-4") || strings.Contains(q.model, "non-reasoning") {
+	if q.dialect.Name != "xai" || !isMini && !strings.HasPrefix(q.model, "grok-4") ||
+		strings.Contains(q.model, "non-reasoning") {
 		return
 	}
-	for _, m := range [][2]string{{"presence_penalty", "presencePenalty"}, {"frequency_penalty", "frequencyPenalty"}, {"stop", "stop"}, {"reasoning_effort", "reasoningEffort"}} {
+	for _, m := range [][2]string{{"presence_penalty", "presencePenalty"}, {"frequency_penalty", "frequencyPenalty"},
+		{"stop", "stop"}, {"reasoning_effort", "reasoningEffort"}} {
 		if isMini && m[0] == "reasoning_effort" {
 			continue
 		}
 		if p.Observe(); q.body.Get(m[0]).Null() {
 			continue
 		}
-		p.Report(m[0], "%s does not take %s", q.model, m[0]).Refuse(q.newRefusal("", "", "Model %s does not support parameter %s.", q.model, m[1]))
+		p.Report(m[0], "%s does not take %s", q.model,
+			m[0]).Refuse(q.newRefusal("", "", "Model %s does not support parameter %s.", q.model, m[1]))
 	}
 }
 
@@ -241,11 +274,13 @@ func detailsNameCalls(q *request, p *rule.Pass) {
 	for _, m := range q.messages {
 		for j, d := range m.List("reasoning_details") {
 			id := d.Text("id")
-			if q.dialect.Name != "openrouter" || len(m.calls) == 0 || id == "" || !strings.HasPrefix(d.Text("format"), "google-gemini") {
+			if q.dialect.Name != "openrouter" || len(m.calls) == 0 || id == "" ||
+				!strings.HasPrefix(d.Text("format"), "google-gemini") {
 				continue
 			}
 			if p.Observe(); countCalls(m.calls, id) == 0 {
-				p.Report(fmt.Sprintf("%s.reasoning_details[%d].id", m.path, j), "the detail belongs to call %s, which the message does not have", rule.Shorten(id))
+				p.Report(fmt.Sprintf("%s.reasoning_details[%d].id", m.path, j),
+					"the detail belongs to call %s, which the message does not have", rule.Shorten(id))
 			}
 		}
 	}
@@ -254,7 +289,8 @@ func detailsNameCalls(q *request, p *rule.Pass) {
 // callsSigned is about the turn since the user's last message. Any text passes, as the stand-in for histories of
 // other models does; whether it is the one that was issued is for the referee.
 func callsSigned(q *request, p *rule.Pass) {
-	if !q.dialect.hasTrait(signsCalls) || len(specs.FindCapability("gemini", strings.TrimPrefix(q.model, "models/")).Levels) == 0 {
+	if !q.dialect.hasTrait(signsCalls) ||
+		len(specs.FindCapability("gemini", strings.TrimPrefix(q.model, "models/")).Levels) == 0 {
 		return
 	}
 	start := 0
@@ -269,7 +305,8 @@ func callsSigned(q *request, p *rule.Pass) {
 		}
 		if p.Observe(); signatureOf(m.calls[0]).Text() == "" {
 			name := m.calls[0].Text("function", "name")
-			p.Report(m.path+".tool_calls[0].extra_content.google.thought_signature", "the first call of the step, %s, has no signature", rule.Shorten(name)).Refuse(q.newRefusal("", "",
+			p.Report(m.path+".tool_calls[0].extra_content.google.thought_signature",
+				"the first call of the step, %s, has no signature", rule.Shorten(name)).Refuse(q.newRefusal("", "",
 				"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. "+
 					"Additional data, function call `default_api:%s` , position 1. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.", name))
 		}
@@ -278,14 +315,17 @@ func callsSigned(q *request, p *rule.Pass) {
 
 func groqReasoning(q *request, p *rule.Pass) {
 	name := q.model[strings.LastIndexByte(q.model, '/')+1:]
-	if !q.dialect.hasTrait(reasoningRefused) || !strings.HasPrefix(name, "llama-") && !strings.HasPrefix(name, "gemma") {
+	if !q.dialect.hasTrait(reasoningRefused) || !strings.HasPrefix(name, "llama-") &&
+		!strings.HasPrefix(name, "gemma") {
 		return
 	}
 	for i, m := range q.messages {
 		if m.role == "assistant" {
 			if p.Observe(); m.Has("reasoning") {
-				p.Report(m.path+".reasoning", "%s does not reason, and Groq refuses reasoning in its messages", q.model).
-					Refuse(q.newRefusal("", "", "messages[%d].reasoning: reasoning is not supported with this model", i))
+				p.Report(m.path+".reasoning", "%s does not reason, and Groq refuses reasoning in its messages",
+					q.model).
+					Refuse(q.newRefusal("", "", "messages[%d].reasoning: reasoning is not supported with this model",
+						i))
 			}
 		}
 	}

@@ -16,8 +16,11 @@ const (
 
 // sealRules are about tokens that replies of the simulator held. The simulator alone judges by them.
 var sealRules = []rule.Rule[*request]{
-	judged("", sureRule("C-58", "the reasoning_details of a reply come back as they were issued", reported), detailsVerify),
-	judged("", sureRule("C-60", "the signature of a call comes back as it was issued, with the call that it was issued for", reported), signaturesVerify),
+	judged("", sureRule("C-58", "the reasoning_details of a reply come back as they were issued", reported),
+		detailsVerify),
+	judged("",
+		sureRule("C-60", "the signature of a call comes back as it was issued, with the call that it was issued for",
+			reported), signaturesVerify),
 }
 
 // detailFacts are what the token of one of reasoning_details vouches for: the text of the thought.

@@ -26,8 +26,9 @@ func Simulation() *script.Simulation {
 // simulationOf is the simulation of a dialect.
 func simulationOf(d *dialect) *script.Simulation {
 	return &script.Simulation{
-		Provider: provider{d}, Intent: readIntent, UnknownEvent: "data: {\"object\":\"chat.completion.future\",\"note\":\"new\",\"choices\":[]}\n\n",
-		Parse: func(r *http.Request, body []byte) script.Parsed { return parsed{readRequest(r, body, d)} },
+		Provider: provider{d}, Intent: readIntent,
+		UnknownEvent: "data: {\"object\":\"chat.completion.future\",\"note\":\"new\",\"choices\":[]}\n\n",
+		Parse:        func(r *http.Request, body []byte) script.Parsed { return parsed{readRequest(r, body, d)} },
 		Endpoints: []script.Endpoint{
 			{Path: regexp.MustCompile(`/chat/completions$`), Operation: script.Generate},
 			{Path: regexp.MustCompile(`^(?:/api/v1|/v1|/v1beta/openai|/openai/v1)?/models$`), Operation: script.Models},
@@ -85,7 +86,8 @@ func (r parsed) Turn() (script.Request, *script.Refusal) {
 	case !q.body.Get("messages").Is(tree.Array):
 		return script.Request{}, script.Invalid("Missing required parameter: 'messages'.")
 	}
-	out := script.Request{Provider: "chat", Model: q.model, Account: q.account, Body: q.sent, Document: q.body, Parsed: q, Thinks: q.isThinking(), Shown: q.showsThoughts()}
+	out := script.Request{Provider: "chat", Model: q.model, Account: q.account, Body: q.sent, Document: q.body,
+		Parsed: q, Thinks: q.isThinking(), Shown: q.showsThoughts()}
 	if !q.body.True("stream") {
 		out.Form = script.FormUnary
 	}

@@ -21,5 +21,7 @@ func claimsBody(body *tree.Node) bool {
 			return true
 		}
 	}
-	return body.Get("messages") != nil && (body.Any("max_completion_tokens", "n", "logprobs", "response_format") != nil || body.Any("max_tokens", "system") == nil)
+	return body.Get("messages") != nil &&
+		(body.Any("max_completion_tokens", "n", "logprobs", "response_format") != nil ||
+			body.Any("max_tokens", "system") == nil)
 }

@@ -16,7 +16,8 @@ import (
 // checks: who asks, whether the front end can transcode the body, whether there
 // is the model, then what the backend holds against values, turns, settings and
 // signatures (reference §5.3).
-var rules = slices.Concat(callerRules, transcodingRules, modelRules, valueRules, turnRules, settingRules, signatureRules)
+var rules = slices.Concat(callerRules, transcodingRules, modelRules, valueRules, turnRules, settingRules,
+	signatureRules)
 
 // Check returns the first rule that a generate or count request breaks, nil when it is accepted.
 func (r Request) Check(env rule.Env) *rule.Refusal {
@@ -33,8 +34,9 @@ func Rules() []rule.Info { return rule.Infos(rules) }
 
 // The ways to state a rule, see package rule.
 var (
-	judged, everywhere, atPublicAPI, strictRule = rule.Judged[*request], rule.Everywhere[*request], rule.AtPublicAPI[*request], rule.FromStrict[*request]
-	basicRule, liveRule, sureRule               = rule.Basic[*request], rule.FromLive[*request], rule.Sure[*request]
+	judged, everywhere, atPublicAPI, strictRule = rule.Judged[*request], rule.Everywhere[*request],
+		rule.AtPublicAPI[*request], rule.FromStrict[*request]
+	basicRule, liveRule, sureRule = rule.Basic[*request], rule.FromLive[*request], rule.Sure[*request]
 )
 
 // generateOnly is a rule about generate requests; a count of tokens is not held to
@@ -78,7 +80,8 @@ var judgedRules = slices.Concat(rules, refereeRules)
 // Book is what the referee reads: the rules that need nothing but the request, the members of
 // requests, and the words of refusals.
 func Book() *rule.Book {
-	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members, Words: texts.Words,
+	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members,
+		Words:   texts.Words,
 		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply}
 }
 
@@ -102,7 +105,8 @@ func (Provider) Reject(r *rule.Refusal) (int, http.Header, []byte) {
 		body = joinFrames("[", body, "\n]")
 	}
 	return r.Status, http.Header{
-		"Content-Type": {contentType}, "Server": {"scaffolding on HTTPServer2"}, "Vary": {"Origin", "X-Origin", "Referer"},
+		"Content-Type": {contentType}, "Server": {"scaffolding on HTTPServer2"},
+		"Vary":                   {"Origin", "X-Origin", "Referer"},
 		"X-Content-Type-Options": {"nosniff"}, "X-Frame-Options": {"SAMEORIGIN"}, "X-Xss-Protection": {"0"},
 	}, append(body, '\n')
 }

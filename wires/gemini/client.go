@@ -21,7 +21,8 @@ func (client) Body(q *wire.Question, history []string) []byte {
 	var tools []string
 	for _, t := range q.Tools {
 		var tool wire.Object
-		tools = append(tools, tool.SetText("name", t.Name).SetText("description", t.Description).Set("parametersJsonSchema", t.Schema).String())
+		tools = append(tools, tool.SetText("name", t.Name).SetText("description",
+			t.Description).Set("parametersJsonSchema", t.Schema).String())
 	}
 	o.SetIf(tools != nil, "tools", `[{"functionDeclarations":`+wire.List(tools...)+`}]`)
 	if tools != nil && q.Choice != "" {
@@ -34,7 +35,8 @@ func (client) Body(q *wire.Question, history []string) []byte {
 		}
 		o.Set("toolConfig", `{"functionCallingConfig":`+choice.String()+`}`)
 	}
-	config.SetIf(q.MaxTokens > 0, "maxOutputTokens", strconv.Itoa(q.MaxTokens)).SetIf(q.Stops != nil, "stopSequences", wire.Texts(q.Stops))
+	config.SetIf(q.MaxTokens > 0, "maxOutputTokens", strconv.Itoa(q.MaxTokens)).SetIf(q.Stops != nil, "stopSequences",
+		wire.Texts(q.Stops))
 	if q.Effort != "" || q.Budget > 0 {
 		thinking.Set("includeThoughts", "true").SetIf(q.Budget > 0, "thinkingBudget", strconv.Itoa(q.Budget))
 		thinking.SetIf(q.Budget == 0, "thinkingLevel", wire.Quote(strings.ToUpper(q.Effort)))

@@ -105,7 +105,8 @@ func TestCorpus(t *testing.T) {
 		refusal := Parse(r, []byte(*rec.body)).Check(env)
 		liveEnv := env
 		liveEnv.Level = rule.Live
-		if live := Parse(r, []byte(*rec.body)).Check(liveEnv); (live == nil) != (refusal == nil) || live != nil && live.Rule != refusal.Rule {
+		if live := Parse(r, []byte(*rec.body)).Check(liveEnv); (live == nil) != (refusal == nil) ||
+			live != nil && live.Rule != refusal.Rule {
 			t.Errorf("%s: strict says %v, live %v", rec.name, refusal, live)
 		}
 		got, words := http.StatusOK, ""

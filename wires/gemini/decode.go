@@ -31,7 +31,8 @@ func (decoder) ReadReply(r *wire.Reply) {
 	g := replyReader{Reply: r}
 	if r.Form == wire.Document && r.Doc != nil {
 		g.readChunk(wire.StreamEvent{JSON: r.Doc}, wire.Place{Event: -1})
-		if r.End == wire.Cut && r.Doc.Any("candidates", "promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata", "responseId") != nil {
+		if r.End == wire.Cut && r.Doc.Any("candidates", "promptFeedback", "prompt_feedback", "usageMetadata",
+			"usage_metadata", "responseId") != nil {
 			r.End = wire.Complete // a document needs no reason to be whole
 		}
 	}
@@ -179,7 +180,8 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 		for j, p := range partsOf(c) {
 			at := path + ".parts[" + strconv.Itoa(j) + "]"
 			if data := p.Any("inlineData", "inline_data"); data.Is(tree.Object) {
-				q.Media = append(q.Media, wire.Medium{Place: wire.At(data, at+".inlineData"), Kind: "inline", MediaType: data.Any("mimeType", "mime_type").Text(), Data: data.Text("data")})
+				q.Media = append(q.Media, wire.Medium{Place: wire.At(data, at+".inlineData"), Kind: "inline",
+					MediaType: data.Any("mimeType", "mime_type").Text(), Data: data.Text("data")})
 			}
 			q.AddItem(readPartOf(p), role, i, p, at)
 		}

@@ -30,7 +30,8 @@ func Wire() *wires.Wire {
 }
 
 func errorBody(status int, message string) []byte {
-	return wires.JSON(map[string]any{"error": map[string]any{"code": status, "message": message, "status": errorStatus(status)}})
+	return wires.JSON(map[string]any{"error": map[string]any{"code": status, "message": message,
+		"status": errorStatus(status)}})
 }
 
 // errorStatus returns Google's name of a status.

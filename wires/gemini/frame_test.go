@@ -8,7 +8,8 @@ import (
 
 // FuzzPretty holds that JSON is indented as encoding/json indents it.
 func FuzzPretty(f *testing.F) {
-	for _, sample := range []string{`{}`, `[ ]`, `{"a":[1,{"b":[]},"x\\\"y{,:"],"c":{ }}`, `"s"`, ` { "a" : [ 1 , 2 ] } `, `[[],[[]],{"":""}]`} {
+	for _, sample := range []string{`{}`, `[ ]`, `{"a":[1,{"b":[]},"x\\\"y{,:"],"c":{ }}`, `"s"`,
+		` { "a" : [ 1 , 2 ] } `, `[[],[[]],{"":""}]`} {
 		f.Add([]byte(sample))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {

@@ -17,8 +17,10 @@ var memberFile string
 // Members describes the members of requests; the root is "request", of a count "count".
 var Members = sync.OnceValue(func() *members.Description {
 	return members.Parse(memberFile, members.Style{Proto: true, Rules: map[members.Kind]string{
-		members.Unknown: "G-3", members.Missing: "G-7", members.Null: "G-7", members.Empty: "G-7", members.WrongType: "G-3",
-		members.WrongValue: "G-3", members.OutOfRange: "G-28", members.WrongLength: "G-28", members.SetTwice: "G-8", members.NotBase64: "G-3",
+		members.Unknown: "G-3", members.Missing: "G-7", members.Null: "G-7", members.Empty: "G-7",
+		members.WrongType:  "G-3",
+		members.WrongValue: "G-3", members.OutOfRange: "G-28", members.WrongLength: "G-28", members.SetTwice: "G-8",
+		members.NotBase64: "G-3",
 	}})
 })
 
@@ -65,7 +67,8 @@ func violationOf(f members.Fault) violation {
 		if at != "" {
 			where = fmt.Sprintf(" at '%s'", at)
 		}
-		return violation{rule, at, fmt.Sprintf("Invalid JSON payload received. Unknown name %q%s: %s", name, where, why)}
+		return violation{rule, at, fmt.Sprintf("Invalid JSON payload received. Unknown name %q%s: %s", name,
+			where, why)}
 	}
 	around := path[:max(0, strings.LastIndexByte(path, '.'))]
 	isMember := f.Member != nil && f.Member.Name != ""
@@ -77,9 +80,13 @@ func violationOf(f members.Fault) violation {
 		}
 		return unknown(rule, f.Name, path, "Cannot find field.")
 	case members.SetTwice:
-		return violation{"G-8", path, fmt.Sprintf("Invalid value at '%s' (oneof), oneof field 'data' is already set. Cannot set '%s'", path, f.Name)}
+		return violation{"G-8", path,
+			fmt.Sprintf("Invalid value at '%s' (oneof), oneof field 'data' is already set. Cannot set '%s'",
+				path, f.Name)}
 	case members.NotBase64:
-		return violation{ruleOf(path), path, fmt.Sprintf("Invalid value at '%s' (TYPE_BYTES), Base64 decoding failed for %s", path, quoteJSON(f.Value.Text()))}
+		return violation{ruleOf(path), path,
+			fmt.Sprintf("Invalid value at '%s' (TYPE_BYTES), Base64 decoding failed for %s", path,
+				quoteJSON(f.Value.Text()))}
 	case members.WrongType, members.WrongValue:
 		switch {
 		case isMember && f.Value.Is(tree.Array):
@@ -87,7 +94,8 @@ func violationOf(f members.Fault) violation {
 		case isMember && f.Value.Is(tree.Object):
 			return unknown(ruleOf(path), f.At.Name(), around, "Starting an object on a scalar field.")
 		}
-		return violation{ruleOf(path), path, fmt.Sprintf("Invalid value at '%s' (%s), %s", path, typeName(f.Member), quoteValue(f.Value))}
+		return violation{ruleOf(path), path,
+			fmt.Sprintf("Invalid value at '%s' (%s), %s", path, typeName(f.Member), quoteValue(f.Value))}
 	default:
 		return violation{}
 	}
@@ -130,7 +138,8 @@ func typeName(m *members.Member) string {
 	case types == "o":
 		return typeURL + cmp.Or(m.Enum, strings.ToUpper(m.Object[:1])+m.Object[1:])
 	default:
-		return map[string]string{"s": "TYPE_STRING", "y": "TYPE_BYTES", "b": "TYPE_BOOL", "i": "TYPE_INT32", "n": "TYPE_FLOAT"}[types]
+		return map[string]string{"s": "TYPE_STRING", "y": "TYPE_BYTES", "b": "TYPE_BOOL", "i": "TYPE_INT32",
+			"n": "TYPE_FLOAT"}[types]
 	}
 }
 

@@ -47,7 +47,8 @@ var models = readModels()
 func readModels() (list []model) {
 	for _, line := range datafile.Embedded[[]modelLine]("wires/gemini/models.yaml", modelFile, datafile.Options{}) {
 		for _, id := range line.IDs {
-			list = append(list, model{id, specs.ParseModel(cmp.Or(line.As, id)), line, specs.FindCapability("gemini", id)})
+			list = append(list, model{id, specs.ParseModel(cmp.Or(line.As, id)), line,
+				specs.FindCapability("gemini", id)})
 		}
 	}
 	return list
@@ -129,7 +130,8 @@ func (m *model) modelDocument() script.Object {
 	o := script.Object{
 		"name", "models/" + m.id, "version", "001", "displayName", display,
 		"description", "Simulated " + display, "inputTokenLimit", m.Context, "outputTokenLimit", m.Output,
-		"supportedGenerationMethods", script.Array{"generateContent", "countTokens", "createCachedContent", "batchGenerateContent"},
+		"supportedGenerationMethods", script.Array{"generateContent", "countTokens", "createCachedContent",
+			"batchGenerateContent"},
 		"temperature", 1, "topP", 0.95, "topK", 64, "maxTemperature", 2,
 	}
 	if !m.IsBefore(2, 5) {

@@ -54,7 +54,8 @@ func judgeReply(x *rule.Exchange) []*rule.ReplyPass {
 			a.chunks = append(a.chunks, replyChunk{i, e.JSON})
 		}
 	}
-	if doc := x.Reply.Doc; !x.IsStream() && x.Status == http.StatusOK && doc.Is(tree.Object) && wire.ErrorOf(doc).Null() {
+	if doc := x.Reply.Doc; !x.IsStream() && x.Status == http.StatusOK && doc.Is(tree.Object) &&
+		wire.ErrorOf(doc).Null() {
 		a.chunks = []replyChunk{{-1, doc}}
 	}
 	return rule.JudgeReplies(replyRules, a)
@@ -124,7 +125,8 @@ func stopHasText(a *sentReply, p *rule.Pass) {
 	})
 	if p.Observe(); !shows {
 		end := a.chunks[len(a.chunks)-1]
-		p.ReportAt(a.At(end.event, end.node, "candidates"), "the model stops, and the reply holds no text that is not thought and no call")
+		p.ReportAt(a.At(end.event, end.node, "candidates"),
+			"the model stops, and the reply holds no text that is not thought and no call")
 	}
 }
 
@@ -195,7 +197,8 @@ func usageIsThere(a *sentReply, p *rule.Pass) {
 	p.Observe()
 	for _, c := range a.chunks {
 		blocked := c.node.Any("promptFeedback", "prompt_feedback") != nil
-		if blocked || c.node.Any("usageMetadata", "usage_metadata").Any("promptTokenCount", "prompt_token_count").Is(tree.Number) {
+		if blocked || c.node.Any("usageMetadata", "usage_metadata").Any("promptTokenCount",
+			"prompt_token_count").Is(tree.Number) {
 			return
 		}
 	}
@@ -207,21 +210,25 @@ func usageIsThere(a *sentReply, p *rule.Pass) {
 func usageGrows(a *sentReply, p *rule.Pass) {
 	last := 0
 	searches := slices.ContainsFunc(a.Asked.Doc.List("tools"), func(tool *tree.Node) bool {
-		return tool.Any("functionDeclarations", "function_declarations") == nil // the provider's own tools begin the counts anew
+		return tool.Any("functionDeclarations",
+			"function_declarations") == nil // the provider's own tools begin the counts anew
 	})
 	for _, c := range a.chunks {
 		usage := c.node.Any("usageMetadata", "usage_metadata")
 		count := func(camel, snake string) int { return max(0, usage.Any(camel, snake).Int()) }
-		said, total := count("candidatesTokenCount", "candidates_token_count"), count("totalTokenCount", "total_token_count")
+		said, total := count("candidatesTokenCount", "candidates_token_count"),
+			count("totalTokenCount", "total_token_count")
 		if said == 0 {
 			continue
 		}
 		p.Observe()
 		if said < last && !searches {
-			p.ReportAt(a.At(c.event, usage, "usageMetadata.candidatesTokenCount"), "candidatesTokenCount falls from %d to %d", last, said)
+			p.ReportAt(a.At(c.event, usage, "usageMetadata.candidatesTokenCount"),
+				"candidatesTokenCount falls from %d to %d", last, said)
 		}
 		if parts := count("promptTokenCount", "prompt_token_count") + said; total > 0 && total < parts {
-			p.ReportAt(a.At(c.event, usage, "usageMetadata.totalTokenCount"), "totalTokenCount %d is below the %d of prompt and candidates", total, parts)
+			p.ReportAt(a.At(c.event, usage, "usageMetadata.totalTokenCount"),
+				"totalTokenCount %d is below the %d of prompt and candidates", total, parts)
 		}
 		last = said
 	}
@@ -235,7 +242,8 @@ func responseIsNamed(a *sentReply, p *rule.Pass) {
 	p.Observe()
 	for _, member := range [][2]string{{"responseId", a.Reply.ID}, {"modelVersion", a.Reply.Model}} {
 		if member[1] == "" {
-			p.ReportAt(a.At(a.chunks[0].event, a.chunks[0].node, member[0]), "the reply has no %s", member[0]).Consequence = string(specs.Cosmetic)
+			p.ReportAt(a.At(a.chunks[0].event, a.chunks[0].node, member[0]), "the reply has no %s",
+				member[0]).Consequence = string(specs.Cosmetic)
 		}
 	}
 }
@@ -253,7 +261,8 @@ func oneResponse(a *sentReply, p *rule.Pass) {
 		}
 		got := c.node.Any("responseId", "response_id").Text()
 		if id != "" && got != "" && got != id {
-			p.ReportAt(a.EventPlace(c.event), "responseId changes from %s to %s inside one stream", rule.Mask(id), rule.Mask(got))
+			p.ReportAt(a.EventPlace(c.event), "responseId changes from %s to %s inside one stream", rule.Mask(id),
+				rule.Mask(got))
 		}
 		if got != "" {
 			id = got
@@ -284,14 +293,17 @@ func errorIsWhole(a *sentReply, p *rule.Pass) {
 	failure := a.Reply.Err
 	if failure.Null() || a.Reply.End != wire.Refused && a.Reply.End != wire.Failed {
 		if a.Status >= http.StatusBadRequest && a.Reply.Doc != nil {
-			p.ReportAt(a.EventPlace(-1), "the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status, rule.Shorten(a.Reply.Doc.Raw()))
+			p.ReportAt(a.EventPlace(-1),
+				"the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status,
+				rule.Shorten(a.Reply.Doc.Raw()))
 		}
 		return
 	}
 	switch code := failure.Get("code"); {
 	case !code.Is(tree.Number) || failure.Text("message") == "" || failure.Text("status") == "":
 		p.ReportAt(wire.Place{Event: -1, Path: "error"},
-			"the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status, rule.Shorten(failure.Raw()))
+			"the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status,
+			rule.Shorten(failure.Raw()))
 	case a.Status >= http.StatusBadRequest && code.Int() != a.Status:
 		p.ReportAt(a.At(-1, code, "error.code"), "the error with status %d has the code %d", a.Status, code.Int())
 	default:

@@ -238,7 +238,8 @@ func (c *reply) frame(candidates script.Array, output, thought int) script.Objec
 	if candidates != nil {
 		o = script.Object{"candidates", candidates}
 	}
-	return append(o, "usageMetadata", c.usage(output, thought), "modelVersion", c.Request.Model, "responseId", c.responseID())
+	return append(o, "usageMetadata", c.usage(output, thought), "modelVersion", c.Request.Model, "responseId",
+		c.responseID())
 }
 
 // document is the reply as one object. The signature of a turn of text stands
@@ -488,7 +489,8 @@ func (c *reply) addCode(n int, b script.Block) {
 // addSearch adds the provider's call and its response, for a request that wants to
 // see them (reference §3.3). Both are signed apart.
 func (c *reply) addSearch(n int, b script.Block) {
-	shown := c.Request.Document.Given("toolConfig", "tool_config").Given("includeServerSideToolInvocations", "include_server_side_tool_invocations")
+	shown := c.Request.Document.Given("toolConfig", "tool_config").Given("includeServerSideToolInvocations",
+		"include_server_side_tool_invocations")
 	if !c.model.needsSignatures() || !shown.True() {
 		return
 	}
@@ -496,9 +498,11 @@ func (c *reply) addSearch(n int, b script.Block) {
 	id := c.ID("", n, script.Base36, 8)
 	suggestions := script.Object{"search_suggestions", "<div class=\"container\">" + b.Search.Query + "</div>"}
 	c.output += script.Tokens(b.Search.Query)
-	c.addPart(script.Object{"toolCall", script.Object{"toolType", kind, "args", script.Object{"queries", script.Array{b.Search.Query}}, "id", id},
+	c.addPart(script.Object{"toolCall",
+		script.Object{"toolType", kind, "args", script.Object{"queries", script.Array{b.Search.Query}}, "id", id},
 		"thoughtSignature", c.textSignature()})
-	c.addPart(script.Object{"toolResponse", script.Object{"toolType", kind, "response", suggestions, "id", id}, "thoughtSignature", c.textSignature()})
+	c.addPart(script.Object{"toolResponse", script.Object{"toolType", kind, "response", suggestions, "id", id},
+		"thoughtSignature", c.textSignature()})
 }
 
 // grounding is what a candidate says of the searches behind it, nil without any.
@@ -521,5 +525,6 @@ func (c *reply) grounding() script.Object {
 
 // blockedDocument is the only chunk for a prompt that is not answered.
 func (c *reply) blockedDocument() []byte {
-	return script.JSON(append(script.Object{"promptFeedback", script.Object{"blockReason", "PROHIBITED_CONTENT"}}, c.frame(nil, 0, 0)...))
+	return script.JSON(append(script.Object{"promptFeedback", script.Object{"blockReason", "PROHIBITED_CONTENT"}},
+		c.frame(nil, 0, 0)...))
 }

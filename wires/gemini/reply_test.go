@@ -11,7 +11,8 @@ import (
 // TestOddStreams holds the replies that only Gemini gives.
 func TestOddStreams(t *testing.T) {
 	answer := []script.Block{{Kind: specs.KindText, Text: "Well."}}
-	cut := []script.Block{{Kind: specs.KindText, Text: "I call."}, {Kind: specs.KindCall, Name: "f", Args: []byte(`{"te`), Partial: true}}
+	cut := []script.Block{{Kind: specs.KindText, Text: "I call."},
+		{Kind: specs.KindCall, Name: "f", Args: []byte(`{"te`), Partial: true}}
 	for _, c := range []struct {
 		name    string
 		turn    specs.Turn
@@ -20,13 +21,16 @@ func TestOddStreams(t *testing.T) {
 		reasons []string // of each chunk; "-" is one without candidates
 	}{
 		{"plain", specs.Turn{}, "", answer, []string{"", "STOP"}},
-		{"leading STOP", specs.Turn{Grease: []specs.Grease{specs.GreaseStop}}, "", answer, []string{"STOP", "", "STOP"}},
-		{"usage at the end", specs.Turn{Grease: []specs.Grease{specs.GreaseUsage}}, "", answer, []string{"", "STOP", "-"}},
+		{"leading STOP", specs.Turn{Grease: []specs.Grease{specs.GreaseStop}}, "", answer,
+			[]string{"STOP", "", "STOP"}},
+		{"usage at the end", specs.Turn{Grease: []specs.Grease{specs.GreaseUsage}}, "", answer,
+			[]string{"", "STOP", "-"}},
 		{"refusal", specs.Turn{}, specs.StopRefusal, answer, []string{"", "SAFETY"}},
 		{"cut in a call", specs.Turn{}, specs.StopMaxTokens, cut, []string{"", "MAX_TOKENS"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := script.Reply{Request: script.Request{Model: "gemini-3.5-flash", Form: script.FormSSE, Body: []byte(hello)},
+			r := script.Reply{Request: script.Request{Model: "gemini-3.5-flash", Form: script.FormSSE,
+				Body: []byte(hello)},
 				Turn: c.turn, Blocks: c.blocks, Stop: c.stop, Key: testKey, At: time.Unix(0, 0)}
 			frames := Provider{}.Frames(r)
 			if len(frames) != len(c.reasons) {

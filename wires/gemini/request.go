@@ -61,10 +61,14 @@ type part struct {
 
 // dataNames are the fields of which a part has one, in both spellings.
 var dataNames = map[string]string{
-	"text": "text", "inlineData": "inlineData", "inline_data": "inlineData", "fileData": "fileData", "file_data": "fileData",
-	"functionCall": "functionCall", "function_call": "functionCall", "functionResponse": "functionResponse", "function_response": "functionResponse",
-	"executableCode": "executableCode", "executable_code": "executableCode", "codeExecutionResult": "codeExecutionResult",
-	"code_execution_result": "codeExecutionResult", "toolCall": "toolCall", "tool_call": "toolCall", "toolResponse": "toolResponse", "tool_response": "toolResponse",
+	"text": "text", "inlineData": "inlineData", "inline_data": "inlineData", "fileData": "fileData",
+	"file_data":    "fileData",
+	"functionCall": "functionCall", "function_call": "functionCall", "functionResponse": "functionResponse",
+	"function_response": "functionResponse",
+	"executableCode":    "executableCode", "executable_code": "executableCode",
+	"codeExecutionResult":   "codeExecutionResult",
+	"code_execution_result": "codeExecutionResult", "toolCall": "toolCall", "tool_call": "toolCall",
+	"toolResponse": "toolResponse", "tool_response": "toolResponse",
 	script.FuturePart: script.FuturePart,
 }
 
@@ -193,10 +197,12 @@ func (q *request) currentTurn() int {
 func functionsIn(tools []*tree.Node) (list []wire.Tool) {
 	for i, tool := range tools {
 		for j, n := range elementsOf(tool.Given("functionDeclarations", "function_declarations")) {
-			f := wire.Tool{Name: n.Given("name").Text(), Node: n, Path: fmt.Sprintf("tools[%d].functionDeclarations[%d]", i, j), IsClients: true}
+			f := wire.Tool{Name: n.Given("name").Text(), Node: n,
+				Path: fmt.Sprintf("tools[%d].functionDeclarations[%d]", i, j), IsClients: true}
 			f.Schema, f.SchemaPath = n.Given("parameters"), f.Path+".parameters"
 			if f.Schema == nil {
-				f.Schema, f.SchemaPath = n.Given("parametersJsonSchema", "parameters_json_schema"), f.Path+".parametersJsonSchema"
+				f.Schema, f.SchemaPath = n.Given("parametersJsonSchema", "parameters_json_schema"),
+					f.Path+".parametersJsonSchema"
 			}
 			list = append(list, f)
 		}
@@ -208,7 +214,8 @@ func functionsIn(tools []*tree.Node) (list []wire.Tool) {
 func choiceOf(body *tree.Node) wire.Choice {
 	config := body.Any("toolConfig", "tool_config").Any("functionCallingConfig", "function_calling_config")
 	mode := strings.ToUpper(config.Text("mode"))
-	c := wire.Choice{Kind: map[string]string{"ANY": "any", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}[mode], Path: "toolConfig.functionCallingConfig"}
+	c := wire.Choice{Kind: map[string]string{"ANY": "any", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}[mode],
+		Path: "toolConfig.functionCallingConfig"}
 	for _, n := range elementsOf(config.Any("allowedFunctionNames", "allowed_function_names")) {
 		c.Names = append(c.Names, n.Text())
 	}
@@ -319,7 +326,8 @@ func (r Request) Turn() (script.Request, *script.Refusal) {
 		return script.Request{}, script.Invalid("* GenerateContentRequest.contents: contents is not specified\n")
 	}
 	out := script.Request{
-		Provider: "gemini", Model: q.route.model, Form: formOf(q.Request, q.method), Body: q.sent, Thinks: !q.thinkingOff(),
+		Provider: "gemini", Model: q.route.model, Form: formOf(q.Request, q.method), Body: q.sent,
+		Thinks:       !q.thinkingOff(),
 		Shown:        q.thinkingConfig().Given("includeThoughts", "include_thoughts").True(),
 		IssuesTokens: true, Account: accountOf(q.Request, q.route), Document: q.body,
 	}

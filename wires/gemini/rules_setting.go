@@ -15,16 +15,26 @@ import (
 var settingRules = []rule.Rule[*request]{
 	judged("PAR-013/one-of", sureRule("G-23", "a thinking level or a budget, not both", "reported"), levelAndBudget),
 	judged("PAR-013/one-of", sureRule("G-35", "what a cache holds is not set beside it", "reported"), cachedAlone),
-	judged("PAR-013/level", sureRule("G-24", "only thinking levels that the model offers", "reported"), levelUnsupported),
-	judged("PAR-013/budget", sureRule("G-25", "a thinking budget in the model's range, and none of 0 where it always thinks", "reported"), budgetFits),
-	judged("PAR-013/circulation", strictRule(liveRule("G-26", "server tools circulate only from Gemini 3 on", "inferred", rule.Medium, nil)), circulationAllowed),
-	judged("PAR-005/has-tools", sureRule("G-27", "a calling mode needs declarations; AUTO may stand beside a tool of the provider", "recorded"), modeHasTools),
-	judged("PAR-005/named-tool", strictRule(liveRule("G-27", "a function that may be called is declared; the words are inferred", "inferred", rule.Low, nil)), allowedDeclared),
-	liveRule("G-28", "temperature is from 0 to 2; outside Vertex the words are inferred", "recorded", rule.High, generateOnly(temperatureFits)),
+	judged("PAR-013/level", sureRule("G-24", "only thinking levels that the model offers", "reported"),
+		levelUnsupported),
+	judged("PAR-013/budget", sureRule("G-25",
+		"a thinking budget in the model's range, and none of 0 where it always thinks", "reported"), budgetFits),
+	judged("PAR-013/circulation", strictRule(liveRule("G-26", "server tools circulate only from Gemini 3 on",
+		"inferred", rule.Medium, nil)), circulationAllowed),
+	judged("PAR-005/has-tools", sureRule("G-27",
+		"a calling mode needs declarations; AUTO may stand beside a tool of the provider", "recorded"), modeHasTools),
+	judged("PAR-005/named-tool",
+		strictRule(liveRule("G-27", "a function that may be called is declared; the words are inferred", "inferred",
+			rule.Low, nil)), allowedDeclared),
+	liveRule("G-28", "temperature is from 0 to 2; outside Vertex the words are inferred", "recorded", rule.High,
+		generateOnly(temperatureFits)),
 	liveRule("G-28", "at most five stop sequences", "reported", rule.High, generateOnly(stopsFew)),
-	liveRule("G-28", "other numbers are in the range that members.yaml gives; the words are inferred", "documented", rule.Medium, generateOnly(numbersFit)),
-	strictRule(liveRule("G-33", "a schema of the answer comes with a MIME type other than text/plain; a report of 2025 says that it was passed over", "documented", rule.Medium, generateOnly(schemaHasType))),
-	atPublicAPI(judged("PAR-013/logprobs", sureRule("G-34", "no log probabilities from Gemini 2.5 on, except on Vertex", "reported"), logprobsOffered)),
+	liveRule("G-28", "other numbers are in the range that members.yaml gives; the words are inferred", "documented",
+		rule.Medium, generateOnly(numbersFit)),
+	strictRule(liveRule("G-33",
+		"a schema of the answer comes with a MIME type other than text/plain; a report of 2025 says that it was passed over", "documented", rule.Medium, generateOnly(schemaHasType))),
+	atPublicAPI(judged("PAR-013/logprobs",
+		sureRule("G-34", "no log probabilities from Gemini 2.5 on, except on Vertex", "reported"), logprobsOffered)),
 	liveRule("G-29", "the request fits the model's context", "reported", rule.High, generateOnly(promptFits)),
 }
 
@@ -40,7 +50,8 @@ func (q *request) thinkingBudget() (float64, bool) {
 func whereSet(name string) string { return "generationConfig.thinkingConfig." + name }
 
 func levelAndBudget(q *request, p *rule.Pass) {
-	level, budget := q.thinkingConfig().Given("thinkingLevel", "thinking_level"), q.thinkingConfig().Given("thinkingBudget", "thinking_budget")
+	level, budget := q.thinkingConfig().Given("thinkingLevel", "thinking_level"),
+		q.thinkingConfig().Given("thinkingBudget", "thinking_budget")
 	if q.method == count || level == nil && budget == nil {
 		return
 	}
@@ -57,7 +68,8 @@ func cachedAlone(q *request, p *rule.Pass) {
 		return
 	}
 	p.Observe()
-	for _, names := range [][]string{{"systemInstruction", "system_instruction"}, {"tools"}, {"toolConfig", "tool_config"}} {
+	for _, names := range [][]string{{"systemInstruction", "system_instruction"}, {"tools"},
+		{"toolConfig", "tool_config"}} {
 		if q.body.Given(names...) == nil {
 			continue
 		}
@@ -88,7 +100,8 @@ func levelUnsupported(q *request, p *rule.Pass) {
 			Refuse(invalid("Thinking level is not supported for this model."))
 	default:
 		p.Report(whereSet("thinkingLevel"), levelForm, q.model.id, level, levelsOf(offered)).
-			Refuse(invalid("Thinking level %s is not supported for this model. Please retry with other thinking level.", level))
+			Refuse(invalid("Thinking level %s is not supported for this model. Please retry with other thinking level.",
+				level))
 	}
 }
 
@@ -113,12 +126,14 @@ func budgetFits(q *request, p *rule.Pass) {
 	isOutside := bounds != nil && (budget < float64(bounds[0]) || budget > float64(bounds[1]))
 	switch {
 	case budget < 0:
-		p.Report(whereSet("thinkingBudget"), "thinkingBudget is %g", budget).Refuse(invalid("The thinking budget (%g) is invalid.", budget))
+		p.Report(whereSet("thinkingBudget"), "thinkingBudget is %g",
+			budget).Refuse(invalid("The thinking budget (%g) is invalid.", budget))
 	case budget == 0 && alwaysThinks:
 		p.Report(whereSet("thinkingBudget"), "thinkingBudget is 0 and %s always thinks", q.model.id).
 			Refuse(invalid("Budget 0 is invalid. This model only works in thinking mode."))
 	case budget > 0 && isOutside:
-		p.Report(whereSet("thinkingBudget"), "thinkingBudget is %g; %s takes %d to %d", budget, q.model.id, bounds[0], bounds[1]).
+		p.Report(whereSet("thinkingBudget"), "thinkingBudget is %g; %s takes %d to %d", budget, q.model.id, bounds[0],
+			bounds[1]).
 			Refuse(invalid("The thinking budget (%g) is invalid.", budget))
 	}
 }
@@ -129,7 +144,8 @@ func circulationAllowed(q *request, p *rule.Pass) {
 		return
 	}
 	if p.Observe(); v.True() && !q.model.needsSignatures() {
-		p.Report("toolConfig.includeServerSideToolInvocations", "%s does not take includeServerSideToolInvocations", q.model.id).
+		p.Report("toolConfig.includeServerSideToolInvocations", "%s does not take includeServerSideToolInvocations",
+			q.model.id).
 			Refuse(invalid("Tool call context circulation is not enabled for models/%s", q.model.id))
 	}
 }
@@ -226,7 +242,8 @@ func numbersFit(q *request, _ rule.Env) *rule.Refusal {
 // schemaHasType has the words that public code gives for Vertex and for the Go SDK; those for
 // a JSON Schema are the same by inference.
 func schemaHasType(q *request, _ rule.Env) *rule.Refusal {
-	schema := q.config.Given("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema", "_responseJsonSchema")
+	schema := q.config.Given("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema",
+		"_responseJsonSchema")
 	mime := q.config.Given("responseMimeType", "response_mime_type").Text()
 	if schema == nil || mime != "" && mime != "text/plain" {
 		return nil
@@ -247,7 +264,8 @@ func logprobsOffered(q *request, p *rule.Pass) {
 
 func promptFits(q *request, _ rule.Env) *rule.Refusal {
 	if tokens := countTokens(q.body); q.served && tokens > q.model.Context {
-		return invalid("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", tokens, q.model.Context)
+		return invalid("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", tokens,
+			q.model.Context)
 	}
 	return nil
 }

@@ -15,12 +15,18 @@ import (
 // signatureRules are about thought signatures, which Gemini demands from
 // generation 3 on.
 var signatureRules = []rule.Rule[*request]{
-	liveRule("G-21", "the signature of a call stands on the call; one on the function response alone does not count", "reported", rule.High, generateOnly(signedElsewhere)),
-	everywhere(judged("SIG-014/call-signed", sureRule("G-17", "from Gemini 3 on: in the current turn the first call of each content has its signature", "documented, reported"), firstCallsSigned)),
-	liveRule("G-18", "a signature of the current turn is whole, and was issued to this account by this generation of models, on a part of this kind", "reported", rule.High, generateOnly(corruptedNow)),
+	liveRule("G-21", "the signature of a call stands on the call; one on the function response alone does not count",
+		"reported", rule.High, generateOnly(signedElsewhere)),
+	everywhere(judged("SIG-014/call-signed",
+		sureRule("G-17", "from Gemini 3 on: in the current turn the first call of each content has its signature",
+			"documented, reported"), firstCallsSigned)),
+	liveRule("G-18",
+		"a signature of the current turn is whole, and was issued to this account by this generation of models, on a part of this kind", "reported", rule.High, generateOnly(corruptedNow)),
 	strictRule(liveRule("G-18", "so is one of a closed turn", "reported", rule.Medium, generateOnly(corruptedBefore))),
-	strictRule(liveRule("GEM-S4", "the signature of a call stands where it was issued, once: on that call, with its arguments, among as many calls", "inferred", rule.Low, generateOnly(callSignaturesInPlace))),
-	strictRule(liveRule("GEM-S9", "a server tool's call comes back with its signature; the words are inferred", "reported", rule.Medium, generateOnly(serverCallUnsigned))),
+	strictRule(liveRule("GEM-S4",
+		"the signature of a call stands where it was issued, once: on that call, with its arguments, among as many calls", "inferred", rule.Low, generateOnly(callSignaturesInPlace))),
+	strictRule(liveRule("GEM-S9", "a server tool's call comes back with its signature; the words are inferred",
+		"reported", rule.Medium, generateOnly(serverCallUnsigned))),
 }
 
 // firstCalls yields the first call of each of the model's contents in the current turn, of a
@@ -46,7 +52,8 @@ func signedElsewhere(q *request, _ rule.Env) *rule.Refusal {
 		}
 		for _, response := range q.contents[c.at+1].partsWith("functionResponse") {
 			if response.signature != "" {
-				return q.signatureMissing(c, call, "the signature stands on the function response, where it proves nothing")
+				return q.signatureMissing(c, call,
+					"the signature stands on the function response, where it proves nothing")
 			}
 		}
 	}
@@ -60,7 +67,8 @@ func firstCallsSigned(q *request, p *rule.Pass) {
 	}
 	for c, call := range q.firstCalls {
 		if p.Observe(); call.signature == "" {
-			p.Report(call.place(), "function call %s, the first of its step in the current turn, has no thoughtSignature", call.label()).
+			p.Report(call.place(),
+				"function call %s, the first of its step in the current turn, has no thoughtSignature", call.label()).
 				Refuse(q.signatureMissing(c, call, "the first call of its content, in the current turn"))
 		}
 	}
@@ -74,7 +82,8 @@ func signaturesDecoded(q *request, p *rule.Pass) {
 				continue
 			}
 			if p.Observe(); !tree.IsBase64(part.signature) {
-				p.Report(part.place()+".thoughtSignature", "the signature, of %d bytes, is not base64", len(part.signature))
+				p.Report(part.place()+".thoughtSignature", "the signature, of %d bytes, is not base64",
+					len(part.signature))
 			}
 		}
 	}
@@ -84,7 +93,8 @@ func signaturesDecoded(q *request, p *rule.Pass) {
 func signaturesBeside(q *request, p *rule.Pass) {
 	for call := range q.partsWith("functionCall") {
 		if p.Observe(); call.value.Any("thoughtSignature", "thought_signature") != nil {
-			p.Report(call.place()+".functionCall.thoughtSignature", "signature stands inside functionCall instead of beside it")
+			p.Report(call.place()+".functionCall.thoughtSignature",
+				"signature stands inside functionCall instead of beside it")
 		}
 	}
 }
@@ -210,7 +220,8 @@ func (s claims) placeFault(p part, ordinal, total int, again bool) string {
 	case s.payload != payloadOf(p.name(), p.value.Given("args")):
 		return "the call is not the one that was signed"
 	case s.ordinal != ordinal:
-		return fmt.Sprintf("the signature was issued on call %d of its reply and stands on call %d", s.ordinal+1, ordinal+1)
+		return fmt.Sprintf("the signature was issued on call %d of its reply and stands on call %d",
+			s.ordinal+1, ordinal+1)
 	case s.total != total:
 		return fmt.Sprintf("the reply had %d calls, the content has %d", s.total, total)
 	}
@@ -225,7 +236,8 @@ func serverCallUnsigned(q *request, _ rule.Env) *rule.Refusal {
 		for _, p := range c.partsWith("toolCall") {
 			if p.signature == "" {
 				refusal := invalid("Request contains an invalid argument.")
-				refusal.Note = fmt.Sprintf("contents[%d].parts[%d]: the server tool's call has lost its signature", c.at, p.at)
+				refusal.Note = fmt.Sprintf("contents[%d].parts[%d]: the server tool's call has lost its signature",
+					c.at, p.at)
 				return refusal
 			}
 		}
@@ -255,8 +267,10 @@ type claims struct {
 // signToken returns the token. extra bytes make it longer, as a longer thought
 // does.
 func (s claims) signToken(key seal.Key, extra int) string {
-	text := strings.Join([]string{s.reply, s.account, s.family, s.kind, s.payload, strings.Repeat("=", min(extra, 1<<14))}, "\x00")
-	return key.Envelope(seal.Facts{Origin: originThought}, seal.Place{Reply: text, Ordinal: uint16(s.ordinal), Total: uint16(s.total)})
+	text := strings.Join([]string{s.reply, s.account, s.family, s.kind, s.payload,
+		strings.Repeat("=", min(extra, 1<<14))}, "\x00")
+	return key.Envelope(seal.Facts{Origin: originThought},
+		seal.Place{Reply: text, Ordinal: uint16(s.ordinal), Total: uint16(s.total)})
 }
 
 // openToken reads the claims in a token. It reports false when the token was

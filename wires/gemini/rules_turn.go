@@ -13,28 +13,40 @@ import (
 // turnRules are about who says what after what. Neighbours of one role count as
 // one turn (rule G-31).
 var turnRules = []rule.Rule[*request]{
-	turnRule("ORD-015/roles", "G-5", "roles are user and model; no role is user, function is taken for user", "recorded", rule.High, roleUnknown),
+	turnRule("ORD-015/roles", "G-5", "roles are user and model; no role is user, function is taken for user",
+		"recorded", rule.High, roleUnknown),
 	turnRule("ORD-016/user-ends", "GEM-T1", "some content is the user's", "reported", rule.High, speaksAlone),
-	turnRule("ORD-016/user-ends", "G-16", "from 3.6 Flash and 3.5 Flash-Lite on: the last content is the user's, or ends with a function response", "reported", rule.High, prefillUnsupported),
-	turnRule("ORD-007/call-turn", "G-13", "calls follow a user turn or function responses: the conversation does not begin with them", "reported", rule.High, callsFirst),
-	turnRule("ORD-003/no-orphan", "G-14", "from Gemini 3 on: function responses follow calls at once, or stand behind one of the model's own, which its provider ran", "reported", rule.High, responsesAstray),
-	turnRule("ORD-006/one-content", "G-15", "from Gemini 3 on: as many function responses as calls, all in one content", "reported", rule.High, responsesMiscounted),
-	turnRule("ORD-006/one-content", "GEM-C4", "from Gemini 3 on: function responses have the names of the calls", "reported", rule.Medium, responsesMisnamed),
-	strictRule(liveRule("G-32", "the id of a response is that of a call, where calls have ids; the words are made up", "inferred", rule.Low, generateOnly(idsMismatched))),
+	turnRule("ORD-016/user-ends", "G-16",
+		"from 3.6 Flash and 3.5 Flash-Lite on: the last content is the user's, or ends with a function response",
+		"reported", rule.High, prefillUnsupported),
+	turnRule("ORD-007/call-turn", "G-13",
+		"calls follow a user turn or function responses: the conversation does not begin with them", "reported",
+		rule.High, callsFirst),
+	turnRule("ORD-003/no-orphan", "G-14",
+		"from Gemini 3 on: function responses follow calls at once, or stand behind one of the model's own, which its provider ran", "reported", rule.High, responsesAstray),
+	turnRule("ORD-006/one-content", "G-15", "from Gemini 3 on: as many function responses as calls, all in one content",
+		"reported", rule.High, responsesMiscounted),
+	turnRule("ORD-006/one-content", "GEM-C4", "from Gemini 3 on: function responses have the names of the calls",
+		"reported", rule.Medium, responsesMisnamed),
+	strictRule(liveRule("G-32", "the id of a response is that of a call, where calls have ids; the words are made up",
+		"inferred", rule.Low, generateOnly(idsMismatched))),
 }
 
 // refereeRules are what models before Gemini 3 do not refuse, or none does, or another rule.
 var refereeRules = []rule.Rule[*request]{
 	judged("PAR-010/base64", sureRule("G-3", "the data of a part are base64", "reported"), dataDecoded),
-	judged("PAR-008/schema", sureRule("G-12", "the schema of the answer is in the provider's words", "reported"), answerSound),
+	judged("PAR-008/schema", sureRule("G-12", "the schema of the answer is in the provider's words", "reported"),
+		answerSound),
 	turnRule("ORD-001/answered", "G-15", "each call has a function response", "reported", rule.High, callsAnswered),
 	turnRule("ORD-002/single-result", "G-15", "a call has one function response", "reported", rule.High, answeredOnce),
-	turnRule("SIG-016/beside-the-call", "G-3", "the signature of a call stands beside it", "reported", rule.High, signaturesBeside),
+	turnRule("SIG-016/beside-the-call", "G-3", "the signature of a call stands beside it", "reported", rule.High,
+		signaturesBeside),
 	turnRule("ORD-005/unique-calls", "G-32", "no two calls have one id", "inferred", rule.Low, callsUnique),
 }
 
 // turnRule is a rule about generate requests, at any host.
-func turnRule(aspect, id, demand, source string, sure rule.Confidence, run func(*request, *rule.Pass)) rule.Rule[*request] {
+func turnRule(aspect, id, demand, source string, sure rule.Confidence,
+	run func(*request, *rule.Pass)) rule.Rule[*request] {
 	return rule.Rule[*request]{
 		Info:   rule.Info{ID: id, Demand: demand, Source: source, Confidence: sure, Least: rule.Live},
 		Aspect: aspect, Hosts: rule.AnyHost,
@@ -79,7 +91,8 @@ func prefillUnsupported(q *request, p *rule.Pass) {
 		return
 	}
 	if p.Observe(); endsWithModel(q) {
-		p.Report(fmt.Sprintf("contents[%d]", len(q.contents)-1), "the last content is the model's, which %s does not continue", q.model.id).
+		p.Report(fmt.Sprintf("contents[%d]", len(q.contents)-1),
+			"the last content is the model's, which %s does not continue", q.model.id).
 			Refuse(invalid("Requests ending with a model turn are not supported unless the last part is a function response."))
 	}
 }
@@ -237,7 +250,8 @@ func callsFirst(q *request, p *rule.Pass) {
 // provider looks at where it stands.
 func responsesAstray(q *request, p *rule.Pass) {
 	report := func(responses, calls []part) {
-		orphans := slices.DeleteFunc(slices.Clone(responses), func(r part) bool { p.Observe(); return slices.ContainsFunc(calls, r.answers) })
+		orphans := slices.DeleteFunc(slices.Clone(responses),
+			func(r part) bool { p.Observe(); return slices.ContainsFunc(calls, r.answers) })
 		if len(responses) <= len(calls) && len(orphans) > 0 && orphans[0].id() == "" {
 			return // a wrong name is GEM-C4's matter
 		}
@@ -294,11 +308,14 @@ func responsesMiscounted(q *request, p *rule.Pass) {
 			p.Observe()
 			switch {
 			case n != len(s.calls):
-				p.Report(s.replies[0].place(), "the content after %d function calls holds %d function responses", len(s.calls), n)
+				p.Report(s.replies[0].place(), "the content after %d function calls holds %d function responses",
+					len(s.calls), n)
 			case s.replies[0].content != s.to:
-				p.Report(s.replies[0].place(), "another content stands between the function calls and the function responses").Rule = "G-14"
+				p.Report(s.replies[0].place(),
+					"another content stands between the function calls and the function responses").Rule = "G-14"
 			case len(s.replies) > n:
-				p.Report(s.replies[n].place(), "%d function responses answer %d function calls", len(s.replies), len(s.calls)).Rule = "G-14"
+				p.Report(s.replies[n].place(), "%d function responses answer %d function calls", len(s.replies),
+					len(s.calls)).Rule = "G-14"
 			}
 		}
 		if q.model.needsSignatures() && len(s.answer.partsWith("functionResponse")) != len(s.calls) {
@@ -312,13 +329,16 @@ func responsesMisnamed(q *request, p *rule.Pass) {
 		responses := s.answer.partsWith("functionResponse")
 		for _, r := range responses {
 			isCalled := func(c part) bool { return c.name() == r.name() }
-			if len(s.calls) == len(responses) && len(s.replies) == len(responses) && !slices.ContainsFunc(s.calls, isCalled) {
+			if len(s.calls) == len(responses) && len(s.replies) == len(responses) &&
+				!slices.ContainsFunc(s.calls, isCalled) {
 				p.Report(r.place(), "function response %s matches no call by name", r.label())
 			}
 			hasID := func(c part) bool { return r.id() != "" && c.id() == r.id() }
 			isOwn := func(c part) bool { return hasID(c) && isCalled(c) }
-			if k := slices.IndexFunc(s.calls, hasID); k >= 0 && slices.ContainsFunc(s.calls, isCalled) && !slices.ContainsFunc(s.calls, isOwn) {
-				p.Report(r.place(), "function response %s has the id of the call %s", r.name(), s.calls[k].label()).Consequence = "unsafe" // no refusal is known
+			if k := slices.IndexFunc(s.calls, hasID); k >= 0 && slices.ContainsFunc(s.calls, isCalled) &&
+				!slices.ContainsFunc(s.calls, isOwn) {
+				p.Report(r.place(), "function response %s has the id of the call %s", r.name(),
+					s.calls[k].label()).Consequence = "unsafe" // no refusal is known
 			}
 		}
 		if !q.model.needsSignatures() || len(responses) == 0 || sameKeys(s.calls, responses, part.name) {
@@ -377,8 +397,11 @@ func sameKeys(a, b []part, key func(part) string) bool {
 }
 
 var callerRules = []rule.Rule[*request]{
-	liveRule("G-1", "a request carries a key, in x-goog-api-key or ?key=, or a token", "recorded", rule.High, keyMissing),
-	liveRule("G-1", "the key is valid; the simulator takes any but one that holds the word invalid or what no key holds", "recorded", rule.High, keyInvalid),
+	liveRule("G-1", "a request carries a key, in x-goog-api-key or ?key=, or a token", "recorded", rule.High,
+		keyMissing),
+	liveRule("G-1",
+		"the key is valid; the simulator takes any but one that holds the word invalid or what no key holds",
+		"recorded", rule.High, keyInvalid),
 }
 
 var modelRules = []rule.Rule[*request]{
@@ -453,6 +476,7 @@ func notFound(to route) string {
 	if supported == stream {
 		supported = unary // the API names the method that the model lacks; both are one
 	}
-	return to.resourceName() + " is not found for API version " + to.version + ", or is not supported for " + supported +
+	return to.resourceName() + " is not found for API version " + to.version + ", or is not supported for " +
+		supported +
 		". Call ModelService.ListModels to see the list of available models and their supported methods."
 }

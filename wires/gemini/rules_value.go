@@ -17,15 +17,25 @@ import (
 var valueRules = []rule.Rule[*request]{
 	basicRule(liveRule("G-4", "contents has at least one entry", "reported", rule.High, contentsMissing)),
 	everywhere(judged("ORD-014/nothing-empty", sureRule("G-6", "a content has parts", "reported"), partsEmpty)),
-	everywhere(judged("ORD-014/nothing-empty", sureRule("G-7", "a part holds something; a signature or an empty text is something", "reported, recorded"), partEmpty)),
+	everywhere(judged("ORD-014/nothing-empty",
+		sureRule("G-7", "a part holds something; a signature or an empty text is something", "reported, recorded"),
+		partEmpty)),
 	liveRule("G-10", "a function call and a function response have a name", "reported", rule.High, responseNameless),
-	judged("PAR-008/names", sureRule("G-11", "names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most", "reported"), functionsNamed),
+	judged("PAR-008/names", sureRule("G-11",
+		"names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most",
+		"reported"), functionsNamed),
 	judged("PAR-008/unique", sureRule("G-11", "no two functions have the same name", "reported"), functionsUnique),
-	judged("PAR-008/schema", strictRule(liveRule("G-12", "parameters or parametersJsonSchema, not both", "documented", rule.Medium, nil)), parametersTwice),
-	judged("PAR-008/schema", sureRule("G-12", "in parameters, an ARRAY has items, and what is required is a property", "reported"), parameters(soundFault)),
-	judged("TSC-005/subset", sureRule("G-12", "in parameters, properties belong to an OBJECT, items to an ARRAY, an enum of texts to a STRING", "reported"), parameters(placeFault)),
-	judged("TSC-004/references", liveRule("G-12", "references in parametersJsonSchema lead somewhere", "reported", rule.Medium, nil), referencesResolve),
-	judged("PAR-008/schema", strictRule(liveRule("G-12", "parametersJsonSchema is a JSON Schema; the words are inferred", "inferred", rule.Low, nil)), jsonSchemaSound),
+	judged("PAR-008/schema", strictRule(liveRule("G-12", "parameters or parametersJsonSchema, not both", "documented",
+		rule.Medium, nil)), parametersTwice),
+	judged("PAR-008/schema", sureRule("G-12", "in parameters, an ARRAY has items, and what is required is a property",
+		"reported"), parameters(soundFault)),
+	judged("TSC-005/subset", sureRule("G-12",
+		"in parameters, properties belong to an OBJECT, items to an ARRAY, an enum of texts to a STRING", "reported"),
+		parameters(placeFault)),
+	judged("TSC-004/references", liveRule("G-12", "references in parametersJsonSchema lead somewhere", "reported",
+		rule.Medium, nil), referencesResolve),
+	judged("PAR-008/schema", strictRule(liveRule("G-12",
+		"parametersJsonSchema is a JSON Schema; the words are inferred", "inferred", rule.Low, nil)), jsonSchemaSound),
 }
 
 func contentsMissing(q *request, _ rule.Env) *rule.Refusal {
@@ -57,7 +67,8 @@ func partsEmpty(q *request, p *rule.Pass) {
 }
 
 // modifiers say something of a part and are no content of their own.
-var modifiers = []string{"thought", "videoMetadata", "mediaResolution", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata"}
+var modifiers = []string{"thought", "videoMetadata", "mediaResolution", "partMetadata", "audioTranscription",
+	"mediaProcessing", "speechMetadata"}
 
 // partEmpty reports no part with a member that no table names: it may be newer.
 func partEmpty(q *request, p *rule.Pass) {
@@ -67,8 +78,13 @@ func partEmpty(q *request, p *rule.Pass) {
 			if part.data != "" || part.signed {
 				continue
 			}
-			faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field", c.at, part.at))
-			isContent := func(name string) bool { return !slices.Contains(modifiers, tree.Camel(name)) && part.Has(name) }
+			faults = append(faults,
+				fmt.Sprintf("contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field",
+					c.at, part.at))
+			isContent := func(name string) bool {
+				return !slices.Contains(modifiers, tree.Camel(name)) &&
+					part.Has(name)
+			}
 			if part.Is(tree.Object) && !slices.ContainsFunc(part.Names(), isContent) {
 				p.Report(part.place(), "part holds nothing")
 			}
@@ -97,7 +113,8 @@ func responseNameless(q *request, _ rule.Env) *rule.Refusal {
 		for _, kind := range []string{"functionCall", "functionResponse"} {
 			for _, p := range c.partsWith(kind) {
 				if p.name() == "" {
-					faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].%s.name: Name cannot be empty.", c.at, p.at, tree.Snake(kind)))
+					faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].%s.name: Name cannot be empty.", c.at,
+						p.at, tree.Snake(kind)))
 				}
 			}
 		}
@@ -123,14 +140,16 @@ func functionsNamed(q *request, p *rule.Pass) {
 			}
 		}
 		if !isNamed {
-			faults = append(faults, protoPath(f)+".name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.")
+			faults = append(faults, protoPath(f)+
+				".name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.")
 		}
 	}
 	p.Refuse(invalidList(faults))
 }
 
 func functionsUnique(q *request, p *rule.Pass) {
-	p.JudgeUnique(q.functions, func(t *wire.Tool) *rule.Refusal { return invalid("Duplicate function declaration found: %s", t.Name) })
+	p.JudgeUnique(q.functions,
+		func(t *wire.Tool) *rule.Refusal { return invalid("Duplicate function declaration found: %s", t.Name) })
 }
 
 func parametersTwice(q *request, p *rule.Pass) {
@@ -147,7 +166,8 @@ func parametersTwice(q *request, p *rule.Pass) {
 
 // functionsBy returns the functions whose arguments are described by JSON Schema, or by the provider's own.
 func (q *request) functionsBy(isJSONSchema bool) []wire.Tool {
-	return slices.DeleteFunc(slices.Clone(q.functions), func(t wire.Tool) bool { return strings.HasSuffix(t.SchemaPath, "JsonSchema") != isJSONSchema })
+	return slices.DeleteFunc(slices.Clone(q.functions),
+		func(t wire.Tool) bool { return strings.HasSuffix(t.SchemaPath, "JsonSchema") != isJSONSchema })
 }
 
 // parameters holds the parameters of each function to what look looks for.
@@ -172,7 +192,8 @@ func answerSound(q *request, p *rule.Pass) {
 		return
 	}
 	if f := findFault(schema, soundFault); f.Text != "" {
-		p.Report("generationConfig.responseSchema"+f.Path, "the schema of the answer: %s", f.Text).Rule = cmp.Or(f.Rule, "G-12")
+		p.Report("generationConfig.responseSchema"+f.Path, "the schema of the answer: %s",
+			f.Text).Rule = cmp.Or(f.Rule, "G-12")
 	}
 }
 
@@ -229,7 +250,8 @@ func soundFault(s *tree.Node, kind string) fault {
 		return wrongType(ours(".type", "is a list; the provider takes one type, and nullable"))
 	case t.Is(tree.Object | tree.Bool):
 		return wrongType(ours(".type", "is neither a type nor a list of types"))
-	case t.Is(tree.String) && kind != "TYPE_UNSPECIFIED" && !slices.Contains(Members().Find("schema", "").Member("type").Values, kind):
+	case t.Is(tree.String) && kind != "TYPE_UNSPECIFIED" &&
+		!slices.Contains(Members().Find("schema", "").Member("type").Values, kind):
 		return wrongType(ours(".type", "is %.40q, which is not a JSON type", t.Text()))
 	case items.Is(tree.Array):
 		return ours(".items", "is a list; it must be one schema")
@@ -256,7 +278,8 @@ func soundFault(s *tree.Node, kind string) fault {
 
 func placeFault(s *tree.Node, kind string) fault {
 	enum := s.Given("enum")
-	for _, only := range []struct{ word, kind string }{{"enum", "STRING"}, {"items", "ARRAY"}, {"properties", "OBJECT"}} {
+	for _, only := range []struct{ word, kind string }{{"enum", "STRING"}, {"items", "ARRAY"},
+		{"properties", "OBJECT"}} {
 		if s.Given(only.word) != nil && kind != "" && kind != only.kind {
 			return fault{rule.SchemaFault{Path: "." + only.word, Text: "is only allowed for the type " + only.kind},
 				fmt.Sprintf(".%s: only allowed for %s type", only.word, only.kind)}
@@ -278,8 +301,10 @@ func referencesResolve(q *request, p *rule.Pass) {
 	p.JudgeSchemas(q.functionsBy(true), func(t *wire.Tool) rule.SchemaFault {
 		for at, s := range tree.Schemas(t.Schema) {
 			if ref := s.Text("$ref"); strings.HasPrefix(ref, "#") && tree.ResolvePointer(t.Schema, ref) == nil {
-				return rule.SchemaFault{Path: at.Path + ".$ref", Text: fmt.Sprintf("%.80q refers to nothing in the schema", ref),
-					Refusal: invalid("reference to undefined schema at %s", cmp.Or(strings.Join(at.Names, "."), "top-level"))}
+				return rule.SchemaFault{Path: at.Path + ".$ref",
+					Text: fmt.Sprintf("%.80q refers to nothing in the schema", ref),
+					Refusal: invalid("reference to undefined schema at %s",
+						cmp.Or(strings.Join(at.Names, "."), "top-level"))}
 			}
 		}
 		return rule.SchemaFault{}
@@ -292,7 +317,8 @@ func jsonSchemaSound(q *request, p *rule.Pass) {
 		if f.Node == nil && other.Node == nil {
 			return rule.SchemaFault{}
 		}
-		return rule.SchemaFault{Path: f.Path, Text: rule.BehindPath(f), Refusal: invalidList([]string{protoPath(t) + ".parameters_json_schema: must be a valid JSON Schema."})}
+		return rule.SchemaFault{Path: f.Path, Text: rule.BehindPath(f),
+			Refusal: invalidList([]string{protoPath(t) + ".parameters_json_schema: must be a valid JSON Schema."})}
 	})
 }
 
@@ -313,10 +339,15 @@ func schemaKind(s *tree.Node) string {
 // Each names all paths at fault, in BadRequest details too.
 var transcodingRules = []rule.Rule[*request]{
 	basicRule(liveRule("G-3", "the body is one JSON object", "reported", rule.High, notJSON)),
-	everywhere(judged("ORD-015/arguments", liveRule("G-3", "no unknown field, and every value of its field's type; both spellings of a name count, so do enums in lower case, and one value for a list; live notes a name that no message has, for it may be new", "reported", rule.High, transcodesTo("G-3")), structIn("functionCall", "args"))),
-	everywhere(judged("ORD-015/parts", liveRule("G-8", "a part holds one thing", "reported", rule.High, transcodesTo("G-8")), partsSingle)),
-	everywhere(judged("ORD-015/arguments", liveRule("G-9", "functionResponse.response is an object", "reported", rule.High, transcodesTo("G-9")), structIn("functionResponse", "response"))),
-	everywhere(judged("SIG-015/base64", liveRule("G-19", "thoughtSignature is base64, of either alphabet", "reported", rule.High, transcodesTo("G-19")), signaturesDecoded)),
+	everywhere(judged("ORD-015/arguments",
+		liveRule("G-3",
+			"no unknown field, and every value of its field's type; both spellings of a name count, so do enums in lower case, and one value for a list; live notes a name that no message has, for it may be new", "reported", rule.High, transcodesTo("G-3")), structIn("functionCall", "args"))),
+	everywhere(judged("ORD-015/parts",
+		liveRule("G-8", "a part holds one thing", "reported", rule.High, transcodesTo("G-8")), partsSingle)),
+	everywhere(judged("ORD-015/arguments", liveRule("G-9", "functionResponse.response is an object", "reported",
+		rule.High, transcodesTo("G-9")), structIn("functionResponse", "response"))),
+	everywhere(judged("SIG-015/base64", liveRule("G-19", "thoughtSignature is base64, of either alphabet", "reported",
+		rule.High, transcodesTo("G-19")), signaturesDecoded)),
 }
 
 func notJSON(q *request, _ rule.Env) *rule.Refusal {
@@ -342,7 +373,8 @@ func partsSingle(q *request, p *rule.Pass) {
 	for _, c := range q.contents {
 		for _, part := range c.parts {
 			p.Observe()
-			held := slices.DeleteFunc(slices.Clone(part.Names()), func(name string) bool { return dataNames[name] == "" || name == script.FuturePart })
+			held := slices.DeleteFunc(slices.Clone(part.Names()),
+				func(name string) bool { return dataNames[name] == "" || name == script.FuturePart })
 			if len(held) > 1 {
 				p.Report(part.place(), "one part holds %s", strings.Join(held, " and "))
 			}

@@ -24,7 +24,8 @@ func Simulation() *script.Simulation {
 		Provider: Provider{}, Parse: script.ParseFunc(Parse), Intent: readIntent, Accepted: texts.Accepted,
 		ListModels: listModels, ShowModel: Model, Holds: holdsKind, Retry: tellRetry,
 		Endpoints: []script.Endpoint{
-			{Path: regexp.MustCompile(resource + `/([^/:]+):(?:generateContent|streamGenerateContent)$`), Operation: script.Generate},
+			{Path: regexp.MustCompile(resource + `/([^/:]+):(?:generateContent|streamGenerateContent)$`),
+				Operation: script.Generate},
 			{Path: regexp.MustCompile(resource + `/([^/:]+):countTokens$`), Operation: script.Count},
 			{Path: regexp.MustCompile(resource + `$`), Operation: script.Models},
 			{Path: regexp.MustCompile(resource + `/([^:]+)$`), Operation: script.Model},
@@ -42,7 +43,8 @@ func holdsKind(kind string, n *tree.Node) bool {
 		return n.Has("inlineData") || n.Has("inline_data")
 	case "token":
 		token := n.Any("thoughtSignature", "thought_signature").Text()
-		return token != "" && token != "skip_thought_signature_validator" && token != "context_engineering_is_the_way_to_go"
+		return token != "" && token != "skip_thought_signature_validator" &&
+			token != "context_engineering_is_the_way_to_go"
 	}
 	return strings.EqualFold(n.Text("thinkingLevel"), "HIGH")
 }
@@ -56,7 +58,8 @@ func tellRetry(refusal *rule.Refusal, form string, wait time.Duration) {
 	refusal.Message += "\nPlease retry in " + delay + "."
 	refusal.Details = script.JSON(script.Array{
 		script.Object{"@type", "type.googleapis.com/google.rpc.Help", "links", script.Array{
-			script.Object{"description", "Learn more about Gemini API quotas", "url", "https://ai.google.dev/gemini-api/docs/rate-limits"},
+			script.Object{"description", "Learn more about Gemini API quotas", "url",
+				"https://ai.google.dev/gemini-api/docs/rate-limits"},
 		}},
 		script.Object{"@type", "type.googleapis.com/google.rpc.RetryInfo", "retryDelay", delay},
 	})
@@ -111,7 +114,8 @@ func readIntent(d *tree.Node) script.Intent {
 // the answer is one of its values without quotation marks.
 func answerSchema(settings *tree.Node) (schema map[string]any, bare bool) {
 	mime := settings.Any("responseMimeType", "response_mime_type").Text()
-	schema = settings.Any("responseJsonSchema", "response_json_schema", "_responseJsonSchema", "responseSchema", "response_schema").Map()
+	schema = settings.Any("responseJsonSchema", "response_json_schema", "_responseJsonSchema", "responseSchema",
+		"response_schema").Map()
 	if schema == nil && mime == "application/json" {
 		schema = script.AnyObject()
 	}

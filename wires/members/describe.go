@@ -14,7 +14,8 @@ import (
 // IsOfBlock reports whether an unknown name is the type of an object, or the kind of one that is known by
 // the name of its member.
 func (f Fault) IsOfBlock() bool {
-	return f.Kind == UnknownType || f.Kind == Unknown && slices.ContainsFunc(f.Object.Members, func(m *Member) bool { return m.OneOf })
+	return f.Kind == UnknownType ||
+		f.Kind == Unknown && slices.ContainsFunc(f.Object.Members, func(m *Member) bool { return m.OneOf })
 }
 
 // Describe says for the referee what is wrong, behind the path of the member.
@@ -43,7 +44,8 @@ func (f Fault) Describe() string {
 	case OutOfRange:
 		return fmt.Sprintf("is %.40s, outside %s", f.Value.Raw(), m.describeRange())
 	case WrongLength:
-		length, unit := len(f.Value.Items()), map[tree.Kind]string{tree.Array: "elements", tree.Object: "members", tree.String: "characters"}[f.Value.Kind()]
+		length, unit := len(f.Value.Items()), map[tree.Kind]string{tree.Array: "elements", tree.Object: "members",
+			tree.String: "characters"}[f.Value.Kind()]
 		if f.Value.Is(tree.String) {
 			length = utf8.RuneCountInString(f.Value.Text())
 		}
@@ -65,7 +67,8 @@ func (f Fault) Describe() string {
 func (f Fault) likely() string {
 	var absent []string
 	for _, m := range f.Object.Members {
-		if !slices.Contains(f.Around.Names(), m.Name) && !slices.Contains(m.Betas, "vertex") && !slices.Contains(m.Betas, "simulator") {
+		if !slices.Contains(f.Around.Names(), m.Name) && !slices.Contains(m.Betas, "vertex") &&
+			!slices.Contains(m.Betas, "simulator") {
 			absent = append(absent, m.Name)
 		}
 	}
@@ -75,14 +78,16 @@ func (f Fault) likely() string {
 	return ""
 }
 
-var typeNames = map[byte]string{'s': "a string", 'n': "a number", 'i': "a whole number", 'b': "true or false", 'a': "a list", 'o': "an object", 'y': "a string", 'e': "a string or a number", 't': "an object"}
+var typeNames = map[byte]string{'s': "a string", 'n': "a number", 'i': "a whole number", 'b': "true or false",
+	'a': "a list", 'o': "an object", 'y': "a string", 'e': "a string or a number", 't': "an object"}
 
 func describeKind(v Value) string {
 	if v.Is(tree.Bool) {
 		return v.Raw()
 	}
 	number := fmt.Sprintf("the number %.20s", v.Raw())
-	return map[tree.Kind]string{tree.String: "a string", tree.Integer: number, tree.Decimal: number, tree.Null: "null", tree.Array: "a list", tree.Object: "an object"}[v.Kind()]
+	return map[tree.Kind]string{tree.String: "a string", tree.Integer: number, tree.Decimal: number, tree.Null: "null",
+		tree.Array: "a list", tree.Object: "an object"}[v.Kind()]
 }
 
 func (m *Member) describeRange() string {

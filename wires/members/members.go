@@ -221,9 +221,13 @@ func parseMember(word string) *Member {
 		panic(fmt.Sprintf("%q does not describe a member; see package members", word))
 	}
 	m := &Member{
-		Name: g[1], Required: g[2] == "*", NotNull: g[2] == "^", OneOf: g[2] == "+", AbsenceRule: g[3], absenceSide: readSide(g[4]),
-		Types: g[5], Enum: g[6], Values: splitWords(g[8]), Begin: g[10], IsID: strings.Contains(word, "#"), Min: readBound(g[11]), Max: readBound(g[12]),
-		Object: strings.Trim(g[13], "{}"), ByName: strings.HasPrefix(g[13], "{"), hasBeta: g[14] != "", Betas: splitWords(g[15]), Rule: g[16], side: readSide(g[17]), typeSide: readSide(strings.TrimPrefix(g[17], "~")),
+		Name: g[1], Required: g[2] == "*", NotNull: g[2] == "^", OneOf: g[2] == "+", AbsenceRule: g[3],
+		absenceSide: readSide(g[4]),
+		Types:       g[5], Enum: g[6], Values: splitWords(g[8]), Begin: g[10], IsID: strings.Contains(word, "#"),
+		Min: readBound(g[11]), Max: readBound(g[12]),
+		Object: strings.Trim(g[13], "{}"), ByName: strings.HasPrefix(g[13], "{"), hasBeta: g[14] != "",
+		Betas: splitWords(g[15]), Rule: g[16], side: readSide(g[17]),
+		typeSide: readSide(strings.TrimPrefix(g[17], "~")),
 	}
 	if g[7] != "" {
 		m.Element = parseMember(":" + g[7])
@@ -291,7 +295,8 @@ func (d *Description) BetaMembers(beta string) (names []string) {
 	for name, objects := range d.Described {
 		for _, o := range objects {
 			for _, m := range o.Members {
-				if said := strings.TrimPrefix(name+"."+m.Name, "request."); name != "count" && asksFor([]string{beta}, m.Betas) && !slices.Contains(names, said) {
+				if said := strings.TrimPrefix(name+"."+m.Name, "request."); name != "count" &&
+					asksFor([]string{beta}, m.Betas) && !slices.Contains(names, said) {
 					names = append(names, said)
 				}
 			}

@@ -70,7 +70,8 @@ func TestProto(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for file, want := range map[string]string{"request: model**\n": "does not describe", "request: tools=tool\n": "not described"} {
+	for file, want := range map[string]string{"request: model**\n": "does not describe",
+		"request: tools=tool\n": "not described"} {
 		func() {
 			defer func() {
 				if said, _ := recover().(string); !strings.Contains(said, want) {

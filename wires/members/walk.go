@@ -179,9 +179,11 @@ func (w *walker) object(v Value, name string, p Place) {
 		m := o.byName[spelled]
 		switch {
 		case m == nil && !o.IsOpen:
-			w.add(Fault{Kind: Unknown, Place: w.under(p, spelled, spelled), Value: v.Items()[i], Object: o, Around: v, Name: spelled})
+			w.add(Fault{Kind: Unknown, Place: w.under(p, spelled, spelled), Value: v.Items()[i], Object: o, Around: v,
+				Name: spelled})
 		case m != nil && m.hasBeta && (w.betas != nil || m.Betas == nil) && !asksFor(w.betas, m.Betas):
-			w.add(Fault{Kind: NoBeta, Rule: m.Rule, Side: m.side, Place: w.under(p, spelled, spelled), Value: v.Items()[i], Member: m})
+			w.add(Fault{Kind: NoBeta, Rule: m.Rule, Side: m.side, Place: w.under(p, spelled, spelled),
+				Value: v.Items()[i], Member: m})
 		}
 	}
 }
@@ -189,13 +191,15 @@ func (w *walker) object(v Value, name string, p Place) {
 // asksFor reports whether one of the names asks for one of the betas, which have no dates.
 func asksFor(names, betas []string) bool {
 	return slices.ContainsFunc(names, func(b string) bool {
-		return slices.ContainsFunc(betas, func(prefix string) bool { return b == prefix || strings.HasPrefix(b, prefix+"-") })
+		return slices.ContainsFunc(betas,
+			func(prefix string) bool { return b == prefix || strings.HasPrefix(b, prefix+"-") })
 	})
 }
 
 func (w *walker) addMissing(v Value, o *Object, m *Member, p Place) {
 	w.add(Fault{
-		Kind: Missing, Rule: m.AbsenceRule, Side: m.absenceSide, Place: w.under(p, m.Name, m.Name), Value: v, Member: m, Object: o, Name: m.Name,
+		Kind: Missing, Rule: m.AbsenceRule, Side: m.absenceSide, Place: w.under(p, m.Name, m.Name), Value: v, Member: m,
+		Object: o, Name: m.Name,
 	})
 }
 
@@ -207,9 +211,11 @@ func (w *walker) protoMembers(v Value, o *Object, p Place) {
 		switch {
 		case m == nil && o.IsOpen:
 		case m == nil || m.hasBeta && !asksFor(w.betas, m.Betas):
-			w.add(Fault{Kind: Unknown, Place: Place{w.paths.Member(p.At, spelled), p.Said}, Value: value, Object: o, Around: v, Name: spelled})
+			w.add(Fault{Kind: Unknown, Place: Place{w.paths.Member(p.At, spelled), p.Said}, Value: value, Object: o,
+				Around: v, Name: spelled})
 		case m.OneOf && isSet && !value.Is(tree.Null):
-			w.add(Fault{Kind: SetTwice, Side: SimulatorOnly, Place: Place{w.paths.Member(p.At, spelled), p.Said}, Value: value, Member: m, Name: spelled})
+			w.add(Fault{Kind: SetTwice, Side: SimulatorOnly, Place: Place{w.paths.Member(p.At, spelled), p.Said},
+				Value: value, Member: m, Name: spelled})
 			from := len(w.Faults)
 			w.member(value, m, w.under(p, spelled, m.proto))
 			for i := range w.Faults[from:] {
@@ -237,9 +243,11 @@ func (w *walker) member(v Value, m *Member, p Place) {
 			w.add(f)
 		}
 		return
-	case m.Required && m.absenceSide == Both && (v.Is(tree.Array) && len(v.Items()) == 0 || v.Is(tree.String) && v.Text() == "" && isName(m.Name)):
+	case m.Required && m.absenceSide == Both &&
+		(v.Is(tree.Array) && len(v.Items()) == 0 || v.Is(tree.String) && v.Text() == "" && isName(m.Name)):
 		f.Kind, f.Rule, f.Side = Empty, cmp.Or(m.Rule, m.AbsenceRule), RefereeOnly
-		if f.IsUnverified = w.EmptyLists && v.Is(tree.Array); f.IsUnverified || v.Is(tree.String) || strings.Count(p.At.String(), ".") <= 1 {
+		if f.IsUnverified = w.EmptyLists && v.Is(tree.Array); f.IsUnverified || v.Is(tree.String) ||
+			strings.Count(p.At.String(), ".") <= 1 {
 			w.add(f)
 		}
 	}
@@ -302,11 +310,13 @@ func (w *walker) faultOf(v Value, m *Member) Kind {
 	isOutside := func(n float64) bool { return m.Min != nil && n < *m.Min || m.Max != nil && n > *m.Max }
 	switch {
 	case v.Is(tree.String):
-		isKnown := slices.Contains(m.Values, text) || w.Proto && slices.Contains(m.Values, strings.ToUpper(strings.ReplaceAll(text, "-", "_")))
+		isKnown := slices.Contains(m.Values, text) ||
+			w.Proto && slices.Contains(m.Values, strings.ToUpper(strings.ReplaceAll(text, "-", "_")))
 		switch {
 		case m.Values != nil && !isKnown:
 			return WrongValue
-		case (m.Min != nil || m.Max != nil) && !strings.ContainsAny(m.Types, "ni") && isOutside(float64(utf8.RuneCountInString(text))):
+		case (m.Min != nil || m.Max != nil) && !strings.ContainsAny(m.Types, "ni") &&
+			isOutside(float64(utf8.RuneCountInString(text))):
 			return WrongLength
 		case m.Pattern != nil && !m.Pattern.MatchString(text):
 			return WrongForm
@@ -357,7 +367,8 @@ func (w *walker) isOfType(v Value, types string) bool {
 	switch {
 	case v.Is(tree.String):
 		number, err := strconv.ParseFloat(v.Text(), 64)
-		return has("sye") || w.Proto && (err == nil && (has("n") || has("i") && number == float64(int64(number))) || has("b") && (v.Text() == "true" || v.Text() == "false"))
+		return has("sye") || w.Proto && (err == nil && (has("n") || has("i") && number == float64(int64(number))) ||
+			has("b") && (v.Text() == "true" || v.Text() == "false"))
 	case v.Is(tree.Number):
 		_, isWhole := v.Whole()
 		return has("ne") || has("i") && isWhole && (!w.Integers || v.Is(tree.Integer))

@@ -39,7 +39,8 @@ func Rules() []rule.Info {
 }
 
 // meaningRules are about a request that has the right form.
-var meaningRules = slices.Concat(modelRules, stateRules, formatRules, toolRules, fileRules, pairRules, tokenRules, sizeRules)
+var meaningRules = slices.Concat(modelRules, stateRules, formatRules, toolRules, fileRules, pairRules,
+	tokenRules, sizeRules)
 
 // The sources of a rule.
 const (
@@ -51,27 +52,37 @@ const (
 
 // The ways to state a rule, see package rule.
 var (
-	judged, everywhere, atPublicAPI, strictRule = rule.Judged[*request], rule.Everywhere[*request], rule.AtPublicAPI[*request], rule.FromStrict[*request]
-	basicRule, liveRule, sureRule               = rule.Basic[*request], rule.FromLive[*request], rule.Sure[*request]
+	judged, everywhere, atPublicAPI, strictRule = rule.Judged[*request], rule.Everywhere[*request],
+		rule.AtPublicAPI[*request], rule.FromStrict[*request]
+	basicRule, liveRule, sureRule = rule.Basic[*request], rule.FromLive[*request], rule.Sure[*request]
 )
 
 // shapeRules judge one breach of the schema each: which of them answers is
 // decided by the place in the request that is looked at first.
 var shapeRules = []rule.Rule[breach]{
-	{Info: shapeInfo(rule.Lenient, "O-3", "the request names a model and has an input", reported), Broken: func(b breach, _ rule.Env) *rule.Refusal {
-		if !b.isCore {
-			return nil
-		}
-		return b.refusal()
-	}},
-	shapeRule(rule.Live, "O-3", "mandatory parameters are there, a reasoning item's summary too (OAI-R1)", reported, members.Missing),
-	shapeRule(rule.Strict, "O-4", "there is no unknown parameter, at any depth; live notes one, for it may be new", recorded, members.Unknown, members.NoBeta),
-	shapeRule(rule.Live, "O-5", "values have the documented type; a call's arguments are a string", recorded, members.WrongType, members.Null),
-	shapeRule(rule.Live, "O-5", "enumerations have a documented value", recorded, members.WrongValue, members.UnknownType),
+	{Info: shapeInfo(rule.Lenient, "O-3", "the request names a model and has an input", reported),
+		Broken: func(b breach, _ rule.Env) *rule.Refusal {
+			if !b.isCore {
+				return nil
+			}
+			return b.refusal()
+		}},
+	shapeRule(rule.Live, "O-3", "mandatory parameters are there, a reasoning item's summary too (OAI-R1)", reported,
+		members.Missing),
+	shapeRule(rule.Strict, "O-4", "there is no unknown parameter, at any depth; live notes one, for it may be new",
+		recorded, members.Unknown, members.NoBeta),
+	shapeRule(rule.Live, "O-5", "values have the documented type; a call's arguments are a string", recorded,
+		members.WrongType, members.Null),
+	shapeRule(rule.Live, "O-5", "enumerations have a documented value", recorded, members.WrongValue,
+		members.UnknownType),
 	shapeRule(rule.Live, "O-6", "numbers are in their range", recorded, members.OutOfRange),
-	shapeRule(rule.Live, "O-7", "strings, arrays and objects have a length in their range; a call_id 1 to 64 characters", reported, members.WrongLength),
-	shapeRule(rule.Live, "O-8", "an item's id has its type's prefix, and letters, digits, _ and - only", reported, members.WrongID),
-	shapeRule(rule.Live, "O-16", "content parts fit the role: output_text and refusal for the assistant", reported, members.UnknownType),
+	shapeRule(rule.Live, "O-7",
+		"strings, arrays and objects have a length in their range; a call_id 1 to 64 characters", reported,
+		members.WrongLength),
+	shapeRule(rule.Live, "O-8", "an item's id has its type's prefix, and letters, digits, _ and - only", reported,
+		members.WrongID),
+	shapeRule(rule.Live, "O-16", "content parts fit the role: output_text and refusal for the assistant", reported,
+		members.UnknownType),
 	shapeRule(rule.Live, "O-18", "a tool's name has letters, digits, _ and - only", reported, members.WrongForm),
 }
 
@@ -80,12 +91,13 @@ func shapeInfo(least rule.Level, id, what, source string) rule.Info {
 }
 
 func shapeRule(least rule.Level, id, what, source string, kinds ...members.Kind) rule.Rule[breach] {
-	return rule.Rule[breach]{Info: shapeInfo(least, id, what, source), Broken: func(b breach, _ rule.Env) *rule.Refusal {
-		if b.isCore || b.Rule != id || !slices.Contains(kinds, b.Kind) {
-			return nil
-		}
-		return b.refusal()
-	}}
+	return rule.Rule[breach]{Info: shapeInfo(least, id, what, source),
+		Broken: func(b breach, _ rule.Env) *rule.Refusal {
+			if b.isCore || b.Rule != id || !slices.Contains(kinds, b.Kind) {
+				return nil
+			}
+			return b.refusal()
+		}}
 }
 
 //go:embed refusals.yaml
@@ -98,7 +110,8 @@ var judgedRules = slices.Concat(meaningRules, refereeRules)
 // Book is what the referee reads: the rules that need nothing but the request, the members of
 // requests, and the words of refusals.
 func Book() *rule.Book {
-	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members, Words: texts.Words,
+	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members,
+		Words:   texts.Words,
 		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply,
 		Claims: func(body *tree.Node) bool { return body.Any("input", "previous_response_id", "prompt") != nil }}
 }
@@ -112,7 +125,8 @@ func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rul
 // Failure is an error event with the fault nested, then response.failed
 // (reference §3.2).
 func (Provider) Failure(r script.Reply, sent int, why *rule.Refusal) [][]byte {
-	s := &stream{signedReply: newSignedReply(r), sequence: sent, failure: script.Object{"code", why.Code, "message", why.Message}}
+	s := &stream{signedReply: newSignedReply(r), sequence: sent,
+		failure: script.Object{"code", why.Code, "message", why.Message}}
 	fault := script.Object{"type", "error", "sequence_number", s.sequence,
 		"error", script.Object{"type", "server_error", "code", why.Code, "message", why.Message, "param", nil}}
 	s.sequence++

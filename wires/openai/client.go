@@ -17,7 +17,8 @@ func (client) Body(q *wire.Question, history []string) []byte {
 	var tools []string
 	for _, t := range q.Tools {
 		var tool wire.Object
-		tool.Set("type", `"function"`).SetText("name", t.Name).SetText("description", t.Description).Set("parameters", t.Schema).Set("strict", "false")
+		tool.Set("type", `"function"`).SetText("name", t.Name).SetText("description", t.Description).Set("parameters",
+			t.Schema).Set("strict", "false")
 		tools = append(tools, tool.String())
 	}
 	o.SetIf(tools != nil, "tools", wire.List(tools...))
@@ -31,7 +32,8 @@ func (client) Body(q *wire.Question, history []string) []byte {
 		o.Set("tool_choice", `{"type":"function","name":`+wire.Quote(q.Choice)+`}`)
 	}
 	if q.Effort != "" {
-		o.Set("reasoning", `{"effort":`+wire.Quote(q.Effort)+`,"summary":"auto"}`).Set("include", `["reasoning.encrypted_content"]`)
+		o.Set("reasoning", `{"effort":`+wire.Quote(q.Effort)+`,"summary":"auto"}`).Set("include",
+			`["reasoning.encrypted_content"]`)
 	}
 	o.SetIf(q.MaxTokens > 0, "max_output_tokens", strconv.Itoa(q.MaxTokens))
 	o.Set("store", "false").SetIf(q.Stream, "stream", "true")
@@ -79,7 +81,8 @@ func (client) Results(results []wire.ToolResult) (items []string) {
 			output = wire.List(imageParts(r.Images)...)
 		}
 		var o wire.Object
-		items = append(items, o.Set("type", `"function_call_output"`).SetText("call_id", r.ID).Set("output", output).String())
+		items = append(items, o.Set("type", `"function_call_output"`).SetText("call_id", r.ID).Set("output",
+			output).String())
 	}
 	return items
 }

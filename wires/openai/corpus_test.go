@@ -47,14 +47,16 @@ func readExchange(t *testing.T, file string) (exchange, bool) {
 	if _, err := os.Stat(base + ".response.json"); err == nil {
 		unmarshal(t, base+".response.json", &response)
 	}
-	if request.Method != http.MethodPost || !strings.HasSuffix(request.URL, "/responses") || request.Body == nil || response.Status == 0 {
+	if request.Method != http.MethodPost || !strings.HasSuffix(request.URL, "/responses") || request.Body == nil ||
+		response.Status == 0 {
 		return exchange{}, false
 	}
 	reply, err := os.ReadFile(base + ".response.body")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return exchange{filepath.Base(filepath.Dir(file)) + "/" + filepath.Base(base), *request.Body, response.Status, reply}, true
+	return exchange{filepath.Base(filepath.Dir(file)) + "/" + filepath.Base(base), *request.Body, response.Status,
+		reply}, true
 }
 
 func unmarshal(t *testing.T, file string, v any) {
@@ -84,7 +86,8 @@ func TestCorpus(t *testing.T) {
 	counts, used := map[string]int{}, map[string]bool{}
 	for _, e := range traffic(t) {
 		got := e.check(env)
-		if live := e.check(rule.Env{ForeignTokens: true, Level: rule.Live}); (live == nil) != (got == nil) || live != nil && live.Rule != got.Rule {
+		if live := e.check(rule.Env{ForeignTokens: true, Level: rule.Live}); (live == nil) != (got == nil) ||
+			live != nil && live.Rule != got.Rule {
 			t.Errorf("%s: strict says %v, live %v", e.name, got, live)
 		}
 		switch {
@@ -140,7 +143,8 @@ func (e exchange) compare(t *testing.T, got *rule.Refusal) {
 		t.Fatalf("%s: %v", e.name, err)
 	}
 	want := recorded.Error
-	if got == nil || got.Status != e.status || got.Type != want.Type || got.Code != want.Code || got.Param != want.Param {
+	if got == nil || got.Status != e.status || got.Type != want.Type || got.Code != want.Code ||
+		got.Param != want.Param {
 		t.Errorf("%s: got %+v, recorded %d %+v", e.name, got, e.status, want)
 		return
 	}

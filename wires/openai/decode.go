@@ -25,7 +25,8 @@ func (decoder) ReadReply(r *wire.Reply) {
 		r.ID, r.Model = resp.Text("id"), resp.Text("model")
 		for i, n := range resp.List("output") {
 			it := readItemOf(n)
-			it.Place = wire.Place{Event: at.Event, Off: at.Off + n.Offset(), Path: at.Path + "output[" + strconv.Itoa(i) + "]"}
+			it.Place = wire.Place{Event: at.Event, Off: at.Off + n.Offset(),
+				Path: at.Path + "output[" + strconv.Itoa(i) + "]"}
 			it.TokenAt = it.Place
 			it.Role, it.Done = roleOf(it, n), n.Text("status") != "incomplete"
 			r.Items = append(r.Items, it)
@@ -141,7 +142,8 @@ func (o *replyReader) finishItems() {
 	if len(o.seen) == 0 {
 		for i, n := range o.final {
 			it := readItemOf(n)
-			it.Place = wire.Place{Event: len(o.Events) - 1, Off: o.Events[len(o.Events)-1].OffsetOf(n), Path: "response.output[" + strconv.Itoa(i) + "]"}
+			it.Place = wire.Place{Event: len(o.Events) - 1, Off: o.Events[len(o.Events)-1].OffsetOf(n),
+				Path: "response.output[" + strconv.Itoa(i) + "]"}
 			it.TokenAt, it.Role, it.Done = it.Place, "assistant", true
 			o.Items = append(o.Items, it)
 		}
@@ -226,7 +228,8 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 	input := q.Doc.Get("input")
 	if input.Is(tree.String) {
 		q.Msgs = append(q.Msgs, wire.Msg{Role: "user", Node: input, Path: "input"})
-		q.AddItem(wire.Item{What: wire.Text, Type: "message", Text: input.Text(), Node: input}, "user", 0, input, "input")
+		q.AddItem(wire.Item{What: wire.Text, Type: "message", Text: input.Text(), Node: input}, "user", 0,
+			input, "input")
 	}
 	for i, n := range input.List() {
 		it := readItemOf(n)
@@ -234,7 +237,8 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 		path := "input[" + strconv.Itoa(i) + "]"
 		q.Msgs = append(q.Msgs, wire.Msg{Role: role, Node: n, Path: path})
 		q.AddItem(it, role, i, n, path)
-		q.Media = append(append(q.Media, mediaOf(n.Get("content"), path+".content")...), mediaOf(n.Get("output"), path+".output")...)
+		q.Media = append(append(q.Media, mediaOf(n.Get("content"), path+".content")...),
+			mediaOf(n.Get("output"), path+".output")...)
 		q.Added = append(q.Added, addedBy(it.Type, path, n)...)
 	}
 }

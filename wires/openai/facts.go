@@ -27,7 +27,8 @@ func Wire() *wires.Wire {
 
 func errorBody(status int, message string) []byte {
 	kind, code := errorType(status)
-	return wires.JSON(map[string]any{"error": map[string]any{"message": message, "type": kind, "param": nil, "code": code}})
+	return wires.JSON(map[string]any{"error": map[string]any{"message": message, "type": kind, "param": nil,
+		"code": code}})
 }
 
 func errorEvent(status int, message string) (name string, data []byte) {

@@ -69,7 +69,8 @@ func (s *stream) addHosted(n int, b script.Block) {
 	}
 	say("code_interpreter_call.in_progress")
 	for _, piece := range script.Slices(b.Code.Source, 4) {
-		s.addEvent("code_interpreter_call_code.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscationOf(piece), "output_index", s.output)
+		s.addEvent("code_interpreter_call_code.delta", "delta", piece, "item_id", id, "obfuscation",
+			s.obfuscationOf(piece), "output_index", s.output)
 	}
 	s.addEvent("code_interpreter_call_code.done", "code", b.Code.Source, "item_id", id, "output_index", s.output)
 	say("code_interpreter_call.interpreting")
@@ -81,7 +82,8 @@ func (s *stream) addFutureItem() {
 	if !script.Greased(s.Reply, specs.GreaseBlock) {
 		return
 	}
-	item := script.Object{"id", s.ID("fut_", 0, script.Hex, 50), "type", script.FutureItem, "status", "completed", "note", "new"}
+	item := script.Object{"id", s.ID("fut_", 0, script.Hex, 50), "type", script.FutureItem, "status", "completed",
+		"note", "new"}
 	if s.Request.Form != script.FormUnary {
 		s.addItem(item)
 		s.addEvent("output_item.done", "item", item, "output_index", s.output)
@@ -132,7 +134,8 @@ func (q *request) withSearches(blocks []script.Block) []script.Block {
 	for _, b := range blocks {
 		if isLoaded, known := loaded[b.Name]; b.Kind == specs.KindCall && known && !isLoaded {
 			loaded[b.Name] = true
-			all = append(all, script.Block{Kind: kindToolSearch, Name: b.Name}, script.Block{Kind: kindToolsFound, Name: b.Name})
+			all = append(all, script.Block{Kind: kindToolSearch, Name: b.Name},
+				script.Block{Kind: kindToolsFound, Name: b.Name})
 		}
 		all = append(all, b)
 	}
@@ -163,7 +166,8 @@ func (v *signedReply) toolSearchItem(n int, status string) script.Object {
 			found = append(found, t)
 		}
 	}
-	return script.Object{"id", v.itemID(n), "type", "tool_search_output", "status", status, "call_id", nil, "execution", "server", "tools", found}
+	return script.Object{"id", v.itemID(n), "type", "tool_search_output", "status", status, "call_id", nil, "execution",
+		"server", "tools", found}
 }
 
 // callsNameNamespace: a call names the namespace of a tool that is in none of the default
@@ -184,8 +188,10 @@ func callsNameNamespace(q *request, p *rule.Pass) {
 			continue
 		}
 		if p.Observe(); it.Text("namespace") == "" {
-			p.Report(it.path(), "the call of %s names no namespace; the tool is in %q alone", strings.TrimPrefix(it.label(), "tool call "), rule.Shorten(space[name])).
-				Refuse(invalid("", "input", "Missing namespace for function_call '%s'. It does not exist in the default namespace.", name))
+			p.Report(it.path(), "the call of %s names no namespace; the tool is in %q alone",
+				strings.TrimPrefix(it.label(), "tool call "), rule.Shorten(space[name])).
+				Refuse(invalid("", "input",
+					"Missing namespace for function_call '%s'. It does not exist in the default namespace.", name))
 		}
 	}
 }
@@ -210,7 +216,8 @@ func (q *request) wantsCompaction(tokens int) bool {
 func (v *signedReply) compactionItem(stage seal.Stage) script.Object {
 	id := v.ID(prefixCompaction, 0, script.Hex, 50)
 	b := binding{id: id, family: v.q.model.Family, account: v.q.account}
-	return script.Object{"id", id, "type", "compaction", "encrypted_content", v.Key.Fernet(seal.Facts{Origin: originEncrypted}, b.place(), stage, v.At)}
+	return script.Object{"id", id, "type", "compaction", "encrypted_content",
+		v.Key.Fernet(seal.Facts{Origin: originEncrypted}, b.place(), stage, v.At)}
 }
 
 // addCompaction ends the output with a compaction, when it is due.

@@ -35,7 +35,8 @@ func TestHostedPairing(t *testing.T) {
 		"code_interpreter_call": {Kind: specs.KindCode, Code: &specs.Code{Source: "6"}},
 	} {
 		req.Form = script.FormUnary
-		reply := script.Reply{Request: req, Key: key, At: time.Unix(1, 0), Blocks: []script.Block{{Kind: specs.KindThinking}, b, {Kind: specs.KindText, Text: "done"}}}
+		reply := script.Reply{Request: req, Key: key, At: time.Unix(1, 0),
+			Blocks: []script.Block{{Kind: specs.KindThinking}, b, {Kind: specs.KindText, Text: "done"}}}
 		var doc struct{ Output []json.RawMessage }
 		if err := json.Unmarshal((Provider{}).Frames(reply)[0], &doc); err != nil || len(doc.Output) != 3 {
 			t.Fatalf("%v: %s", err, Provider{}.Frames(reply)[0])
@@ -52,7 +53,8 @@ func TestHostedPairing(t *testing.T) {
 			for _, i := range c.keep {
 				input = append(input, string(doc.Output[i]))
 			}
-			body := strings.Replace(ask, `{"role":"user","content":"go"}`, strings.Join(append(input, `{"role":"user","content":"on"}`), ","), 1)
+			body := strings.Replace(ask, `{"role":"user","content":"go"}`,
+				strings.Join(append(input, `{"role":"user","content":"on"}`), ","), 1)
 			got := Parse(post(body), []byte(body)).Check(rule.Env{Key: key, Now: time.Unix(1, 0)})
 			if c.want == "" && got != nil || c.want != "" && (got == nil || !strings.Contains(got.Message, c.want)) {
 				t.Errorf("%s %v: %+v, want %q", kind, c.keep, got, c.want)

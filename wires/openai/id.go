@@ -46,7 +46,8 @@ type place struct {
 
 // prefixes are those in the order in which a place numbers them. What a search found is
 // none of them: no reasoning leads to it.
-var prefixes = []string{"", prefixReasoning, prefixMessage, prefixCall, prefixSearch, prefixCode, prefixCustom, prefixFind}
+var prefixes = []string{"", prefixReasoning, prefixMessage, prefixCall, prefixSearch, prefixCode, prefixCustom,
+	prefixFind}
 
 // replyOf draws what the ids of a reply share.
 func replyOf(r script.Reply) (reply [13]byte) {
@@ -110,7 +111,8 @@ func openID(k seal.Key, id, account string) (p place, ok bool) {
 // idBefore is the id of the reasoning item directly before the item at p.
 func (p place) idBefore(k seal.Key) string {
 	return place{
-		prefix: prefixReasoning, reply: p.reply, ordinal: p.ordinal - 1, run: p.run - 1, next: p.prefix, stored: p.stored, account: p.account,
+		prefix: prefixReasoning, reply: p.reply, ordinal: p.ordinal - 1, run: p.run - 1, next: p.prefix,
+		stored: p.stored, account: p.account,
 	}.signID(k)
 }
 

@@ -29,7 +29,8 @@ type signedReply struct {
 func newSignedReply(r script.Reply) *signedReply {
 	q := requestOf(r)
 	r.Blocks = q.withSearches(r.Blocks)
-	v := &signedReply{Reply: r, q: q, reply: replyOf(r), ids: make([]string, len(r.Blocks)), spoken: make([]int, 0, len(r.Blocks))}
+	v := &signedReply{Reply: r, q: q, reply: replyOf(r), ids: make([]string, len(r.Blocks)),
+		spoken: make([]int, 0, len(r.Blocks))}
 	if v.q.model.hasTrait(binds) {
 		_, v.prefix = v.q.prefixDigests()
 		v.dropped = v.q.droppedReasoning()
@@ -190,7 +191,8 @@ func (v *signedReply) searchItem(n int, status, arguments string) script.Object 
 	if arguments == "" {
 		arguments = "{}"
 	}
-	return script.Object{"id", v.itemID(n), "type", "tool_search_call", "status", status, "arguments", script.Raw(arguments),
+	return script.Object{"id", v.itemID(n), "type", "tool_search_call", "status", status, "arguments",
+		script.Raw(arguments),
 		"call_id", v.callID(n), "execution", "client"}
 }
 

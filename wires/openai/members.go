@@ -17,11 +17,14 @@ var memberFile string
 
 // Members describes the members of requests; the root is "request", of a compaction "compact".
 var Members = sync.OnceValue(func() *members.Description {
-	return members.Parse(memberFile, members.Style{Integers: true, EmptyLists: true, TypeOf: typeOf, Rules: map[members.Kind]string{
-		members.Unknown: "O-4", members.NoBeta: "O-4", members.Missing: "O-3", members.Empty: "O-7", members.Null: "O-5", members.WrongType: "O-5",
-		members.UnknownType: "O-5", members.WrongValue: "O-5", members.OutOfRange: "O-6", members.WrongLength: "O-7",
-		members.WrongID: "O-8", members.WrongForm: "O-18",
-	}})
+	return members.Parse(memberFile,
+		members.Style{Integers: true, EmptyLists: true, TypeOf: typeOf, Rules: map[members.Kind]string{
+			members.Unknown: "O-4", members.NoBeta: "O-4", members.Missing: "O-3", members.Empty: "O-7",
+			members.Null: "O-5", members.WrongType: "O-5",
+			members.UnknownType: "O-5", members.WrongValue: "O-5", members.OutOfRange: "O-6",
+			members.WrongLength: "O-7",
+			members.WrongID:     "O-8", members.WrongForm: "O-18",
+		}})
 })
 
 // ofModel is what an assistant says; the wire has the type message for everybody.
@@ -60,7 +63,8 @@ func (q *request) schemaBreaches() (breaches []breach) {
 		root = "compact"
 	}
 	addCore := func(name string) {
-		f := members.Fault{Kind: members.Missing, Rule: "O-3", Place: members.Place{Said: new(tree.Paths).Member(nil, name)}, Value: v}
+		f := members.Fault{Kind: members.Missing, Rule: "O-3",
+			Place: members.Place{Said: new(tree.Paths).Member(nil, name)}, Value: v}
 		breaches = append(breaches, breach{f, true})
 	}
 	if !v.Has("prompt") && !v.Has("model") {
@@ -90,22 +94,28 @@ func (b breach) refusal() *rule.Refusal {
 	case members.WrongValue:
 		return unsupportedValue(p, v.Text(), m.Values)
 	case members.WrongForm:
-		return invalid("invalid_value", p.String(), "Invalid '%s': string does not match pattern. Expected a string that matches the pattern '%s'.", p, m.Pattern)
+		return invalid("invalid_value", p.String(),
+			"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '%s'.",
+			p, m.Pattern)
 	case members.WrongID:
 		if !strings.ContainsFunc(v.Text(), members.IsStrangeInID) {
-			return invalid("invalid_value", p.String(), "Invalid '%s': '%s'. Expected an ID that begins with '%s'.", p, v.Text(), m.Begin)
+			return invalid("invalid_value", p.String(), "Invalid '%s': '%s'. Expected an ID that begins with '%s'.", p,
+				v.Text(), m.Begin)
 		}
-		return invalid("invalid_value", p.String(), "Invalid '%s': '%s'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.", p, v.Text())
+		return invalid("invalid_value", p.String(),
+			"Invalid '%s': '%s'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.", p, v.Text())
 	case members.OutOfRange:
 		return outOfRange(p, m, v)
 	case members.WrongLength:
 		return wrongLength(p, m, v)
 	default:
-		return invalid("invalid_type", p.String(), "Invalid type for '%s': expected %s, but got %s instead.", p, expectedWords(m), describeKind(v.Kind()))
+		return invalid("invalid_type", p.String(), "Invalid type for '%s': expected %s, but got %s instead.",
+			p, expectedWords(m), describeKind(v.Kind()))
 	}
 }
 
 // knownTypes are the types of an object that the wire knows.
 func knownTypes(object string) []string {
-	return slices.DeleteFunc(Members().Types(object), func(t string) bool { return t == ofModel || t == script.FutureItem })
+	return slices.DeleteFunc(Members().Types(object),
+		func(t string) bool { return t == ofModel || t == script.FutureItem })
 }

@@ -56,7 +56,8 @@ func createdComesFirst(a *sentReply, p *rule.Pass) {
 		return
 	}
 	p.Observe()
-	if t := a.events[0].Type(); strings.HasPrefix(t, "response.") && t != "response.created" && t != "response.queued" && !a.resumed {
+	if t := a.events[0].Type(); strings.HasPrefix(t, "response.") && t != "response.created" &&
+		t != "response.queued" && !a.resumed {
 		p.ReportAt(a.EventPlace(0), "the stream starts with %s, not with response.created", t)
 	}
 }
@@ -333,13 +334,18 @@ func argumentsAgree(a *sentReply, p *rule.Pass) {
 		args := it.end.Any("arguments", "input")
 		for _, part := range it.parts {
 			if isArgument(part.stem) && part.done >= 0 && part.whole.Text() != args.Text() {
-				p.ReportAt(a.itemPlace(it), "the arguments of item %d differ between %s.done and output_item.done: they %s", it.index, part.stem, rule.Difference{Was: part.whole.Text(), Is: args.Text()})
+				p.ReportAt(a.itemPlace(it),
+					"the arguments of item %d differ between %s.done and output_item.done: they %s", it.index,
+					part.stem, rule.Difference{Was: part.whole.Text(), Is: args.Text()})
 			}
 		}
 		if it.final != nil && it.final.Any("arguments", "input").Text() != args.Text() {
-			p.ReportAt(a.itemPlace(it), "the arguments of item %d differ between output_item.done and the completed response: they %s", it.index, rule.Difference{Was: args.Text(), Is: it.final.Any("arguments", "input").Text()})
+			p.ReportAt(a.itemPlace(it),
+				"the arguments of item %d differ between output_item.done and the completed response: they %s",
+				it.index, rule.Difference{Was: args.Text(), Is: it.final.Any("arguments", "input").Text()})
 		}
-		if n, err := tree.Parse(args.Text()); t == "function_call" && it.end.Text("status") != "incomplete" && (err != nil || !n.Is(tree.Object)) {
+		if n, err := tree.Parse(args.Text()); t == "function_call" && it.end.Text("status") != "incomplete" &&
+			(err != nil || !n.Is(tree.Object)) {
 			p.ReportAt(a.itemPlace(it), "the arguments of item %d are not a JSON object: %q", it.index,
 				rule.Shorten(args.Text()))
 		}
@@ -387,7 +393,8 @@ func completedIsWhole(a *sentReply, p *rule.Pass) {
 		return
 	}
 	p.Observe()
-	if output := a.response.Get("output"); len(a.items) == 0 && len(output.List()) == 0 && a.response.Int("usage", "output_tokens") > 0 {
+	if output := a.response.Get("output"); len(a.items) == 0 && len(output.List()) == 0 &&
+		a.response.Int("usage", "output_tokens") > 0 {
 		p.ReportAt(a.At(a.at, output, "output"), "the response has no item, and counts %s tokens of output",
 			a.response.Raw("usage", "output_tokens"))
 	}
@@ -399,13 +406,15 @@ func completedIsWhole(a *sentReply, p *rule.Pass) {
 		p.ReportAt(a.At(a.at, status, "response.status"), "the completed response has the status %q",
 			rule.Shorten(status.Text()))
 	}
-	if id := a.response.Text("id"); a.created >= 0 && id != "" && a.events[a.created].JSON.Text("response", "id") != id {
+	if id := a.response.Text("id"); a.created >= 0 && id != "" &&
+		a.events[a.created].JSON.Text("response", "id") != id {
 		p.ReportAt(a.At(a.at, a.response.Get("id"), "response.id"), "the response is created as %s and completed as %s",
 			rule.Shorten(a.events[a.created].JSON.Text("response", "id")), rule.Shorten(id))
 	}
 	for i, n := range a.response.List("output") {
 		if it := a.itemWithID(n.Text("id")); it != nil && it.index != i {
-			p.ReportAt(a.At(a.at, n, fmt.Sprintf("response.output[%d]", i)), "the completed response has item %d in place %d", it.index, i)
+			p.ReportAt(a.At(a.at, n, fmt.Sprintf("response.output[%d]", i)),
+				"the completed response has item %d in place %d", it.index, i)
 			break // the others of a row that moved are no other cause
 		}
 	}
@@ -433,10 +442,12 @@ func usageAddsUp(a *sentReply, p *rule.Pass) {
 			return
 		}
 	}
-	if in, out, total := usage.Int("input_tokens"), usage.Int("output_tokens"), usage.Int("total_tokens"); in+out != total {
+	if in, out, total := usage.Int("input_tokens"), usage.Int("output_tokens"),
+		usage.Int("total_tokens"); in+out != total {
 		p.ReportAt(at, "%d input and %d output tokens are %d in total, not %d", in, out, in+out, total)
 	}
-	for _, d := range [][2]string{{"input_tokens_details", "cached_tokens"}, {"output_tokens_details", "reasoning_tokens"}} {
+	for _, d := range [][2]string{{"input_tokens_details", "cached_tokens"},
+		{"output_tokens_details", "reasoning_tokens"}} {
 		if usage.Get(d[0]).Is(tree.Object) && !usage.Get(d[:]...).Is(tree.Integer) {
 			p.ReportAt(at, "usage.%s has no %s that is an integer", d[0], d[1])
 		}
@@ -532,8 +543,10 @@ func documentIsResponse(a *sentReply, p *rule.Pass) {
 	}
 	p.Observe()
 	a.CheckMembers(p, "the response", -1, a.response, "", "id model status created_at:number output:array")
-	if status := a.response.Get("status"); a.Reply.End == wire.Pending && a.Asked.Op == wire.Generate && a.Asked.Doc != nil && !a.Asked.Doc.True("background") {
-		p.ReportAt(a.At(-1, status, "status"), "the response has the status %q, and nobody asked for it in the background", rule.Shorten(status.Text()))
+	if status := a.response.Get("status"); a.Reply.End == wire.Pending && a.Asked.Op == wire.Generate &&
+		a.Asked.Doc != nil && !a.Asked.Doc.True("background") {
+		p.ReportAt(a.At(-1, status, "status"),
+			"the response has the status %q, and nobody asked for it in the background", rule.Shorten(status.Text()))
 	}
 	if object := a.response.Get("object"); object.Text() != "response" {
 		p.ReportAt(a.At(-1, object, "object"), "the object of the response is %q, not response",
@@ -544,7 +557,9 @@ func documentIsResponse(a *sentReply, p *rule.Pass) {
 func envelopeFits(a *sentReply, p *rule.Pass) {
 	if doc := a.Reply.Doc; a.Status >= http.StatusBadRequest && doc != nil {
 		if p.Observe(); doc.Text("error", "message") == "" {
-			p.ReportAt(a.EventPlace(-1), "the error with status %d is not {\"error\":{\"message\",\"type\",\"param\",\"code\"}}: %s", a.Status, rule.Shorten(doc.Raw()))
+			p.ReportAt(a.EventPlace(-1),
+				"the error with status %d is not {\"error\":{\"message\",\"type\",\"param\",\"code\"}}: %s", a.Status,
+				rule.Shorten(doc.Raw()))
 		}
 	}
 }

@@ -67,7 +67,8 @@ func readSent(x *rule.Exchange) *sentReply {
 	a := &sentReply{Exchange: x, created: -1, at: -1, byIndex: map[int]*sentItem{},
 		resumed: strings.Contains(x.URL, "starting_after=")}
 	if !x.IsStream() {
-		if doc := x.Reply.Doc; x.Status == http.StatusOK && (doc.Get("output").Is(tree.Array) || doc.Text("object") == "response") {
+		if doc := x.Reply.Doc; x.Status == http.StatusOK &&
+			(doc.Get("output").Is(tree.Array) || doc.Text("object") == "response") {
 			a.response = x.Reply.Doc
 			for i, n := range a.response.List("output") {
 				a.items = append(a.items, &sentItem{index: i, first: -1, added: -1, done: -1, end: n, final: n})
@@ -200,5 +201,6 @@ func (a *sentReply) endType() string {
 
 // completes reports whether the reply is whole and the model said all of it.
 func (a *sentReply) completes() bool {
-	return !a.resumed && !a.Cut && (a.at >= 0 && a.endType() == "response.completed" || a.at < 0 && a.response.Text("status") == "completed")
+	return !a.resumed && !a.Cut &&
+		(a.at >= 0 && a.endType() == "response.completed" || a.at < 0 && a.response.Text("status") == "completed")
 }

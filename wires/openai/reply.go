@@ -95,12 +95,14 @@ func (Provider) Frames(r script.Reply) [][]byte {
 		case s.Stop == specs.StopRefusal:
 			s.addItem(s.messageItem(n, "in_progress", script.Array{}))
 			id := s.itemID(n)
-			s.addEvent("content_part.added", "content_index", 0, "item_id", id, "output_index", s.output, "part", refusalPart(""))
+			s.addEvent("content_part.added", "content_index", 0, "item_id", id, "output_index", s.output, "part",
+				refusalPart(""))
 			for _, piece := range script.Words(b.Text, 1) {
 				s.addEvent("refusal.delta", "content_index", 0, "delta", piece, "item_id", id, "output_index", s.output)
 			}
 			s.addEvent("refusal.done", "content_index", 0, "item_id", id, "output_index", s.output, "refusal", b.Text)
-			s.addEvent("content_part.done", "content_index", 0, "item_id", id, "output_index", s.output, "part", refusalPart(b.Text))
+			s.addEvent("content_part.done", "content_index", 0, "item_id", id, "output_index", s.output, "part",
+				refusalPart(b.Text))
 		default:
 			s.addItem(s.messageItem(n, "in_progress", script.Array{}))
 			s.addText(s.itemID(n), b.Text)
@@ -171,19 +173,24 @@ func (s *stream) addItem(item script.Object) {
 
 func (s *stream) addSummary(id string, parts []string) {
 	for i, part := range parts {
-		s.addEvent("reasoning_summary_part.added", "item_id", id, "output_index", s.output, "part", summaryPart(""), "summary_index", i)
+		s.addEvent("reasoning_summary_part.added", "item_id", id, "output_index", s.output, "part", summaryPart(""),
+			"summary_index", i)
 		for _, piece := range script.Words(part, 2) {
-			s.addEvent("reasoning_summary_text.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscationOf(piece),
+			s.addEvent("reasoning_summary_text.delta", "delta", piece, "item_id", id, "obfuscation",
+				s.obfuscationOf(piece),
 				"output_index", s.output, "summary_index", i)
 		}
-		s.addEvent("reasoning_summary_text.done", "item_id", id, "output_index", s.output, "summary_index", i, "text", part)
-		s.addEvent("reasoning_summary_part.done", "item_id", id, "output_index", s.output, "part", summaryPart(part), "summary_index", i)
+		s.addEvent("reasoning_summary_text.done", "item_id", id, "output_index", s.output, "summary_index", i,
+			"text", part)
+		s.addEvent("reasoning_summary_part.done", "item_id", id, "output_index", s.output, "part", summaryPart(part),
+			"summary_index", i)
 	}
 }
 
 func (s *stream) addArguments(id, arguments string) {
 	for _, piece := range script.Slices(arguments, 5) {
-		s.addEvent("function_call_arguments.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscationOf(piece), "output_index", s.output)
+		s.addEvent("function_call_arguments.delta", "delta", piece, "item_id", id, "obfuscation",
+			s.obfuscationOf(piece), "output_index", s.output)
 	}
 	s.addEvent("function_call_arguments.done", "arguments", arguments, "item_id", id, "output_index", s.output)
 }
@@ -191,7 +198,8 @@ func (s *stream) addArguments(id, arguments string) {
 // addInput streams the text of a custom tool's call.
 func (s *stream) addInput(id, input string) {
 	for _, piece := range script.Slices(input, 5) {
-		s.addEvent("custom_tool_call_input.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscationOf(piece), "output_index", s.output)
+		s.addEvent("custom_tool_call_input.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscationOf(piece),
+			"output_index", s.output)
 	}
 	s.addEvent("custom_tool_call_input.done", "input", input, "item_id", id, "output_index", s.output)
 }
@@ -202,7 +210,8 @@ func (s *stream) addText(id, text string) {
 		s.addEvent("output_text.delta", "content_index", 0, "delta", piece, "item_id", id, "logprobs", script.Array{},
 			"obfuscation", s.obfuscationOf(piece), "output_index", s.output)
 	}
-	s.addEvent("output_text.done", "content_index", 0, "item_id", id, "logprobs", script.Array{}, "output_index", s.output, "text", text)
+	s.addEvent("output_text.done", "content_index", 0, "item_id", id, "logprobs", script.Array{}, "output_index",
+		s.output, "text", text)
 	s.addEvent("content_part.done", "content_index", 0, "item_id", id, "output_index", s.output, "part", textPart(text))
 }
 
@@ -232,20 +241,28 @@ func (s *stream) responseObject(status string, output script.Array, usage any) s
 	if s.tools == nil {
 		s.tools = script.JSON(q.echoTools())
 	}
-	o := append(make(script.Object, 0, 80), "id", s.responseID(), "object", "response", "created_at", s.At.Unix(), "status", status, "background", q.echoMember("background", "false"))
+	o := append(make(script.Object, 0, 80), "id", s.responseID(), "object", "response", "created_at", s.At.Unix(),
+		"status", status, "background", q.echoMember("background", "false"))
 	if s.Request.Form == script.FormUnary {
 		o = append(o, "billing", script.Object{"payer", "developer"})
 	}
 	o = append(o,
-		"completed_at", completed, "error", s.failure, "frequency_penalty", script.Raw("0.0"), "incomplete_details", details,
-		"instructions", q.echoMember("instructions", "null"), "max_output_tokens", q.echoMember("max_output_tokens", "null"), "max_tool_calls", q.echoMember("max_tool_calls", "null"),
-		"model", spokenBy(s.Request.Model), "moderation", nil, "output", output, "parallel_tool_calls", q.echoMember("parallel_tool_calls", "true"),
-		"presence_penalty", script.Raw("0.0"), "previous_response_id", q.echoMember("previous_response_id", "null"), "prompt_cache_key", q.echoMember("prompt_cache_key", "null"),
-		"prompt_cache_retention", q.cacheRetention(), "reasoning", q.echoReasoning(), "safety_identifier", q.echoMember("safety_identifier", "null"), "service_tier", tier,
-		"store", q.echoMember("store", "true"), "temperature", q.echoFraction("temperature", "1.0"), "text", q.echoText(),
+		"completed_at", completed, "error", s.failure, "frequency_penalty", script.Raw("0.0"),
+		"incomplete_details", details,
+		"instructions", q.echoMember("instructions", "null"), "max_output_tokens",
+		q.echoMember("max_output_tokens", "null"), "max_tool_calls", q.echoMember("max_tool_calls", "null"),
+		"model", spokenBy(s.Request.Model), "moderation", nil, "output", output, "parallel_tool_calls",
+		q.echoMember("parallel_tool_calls", "true"),
+		"presence_penalty", script.Raw("0.0"), "previous_response_id", q.echoMember("previous_response_id", "null"),
+		"prompt_cache_key", q.echoMember("prompt_cache_key", "null"),
+		"prompt_cache_retention", q.cacheRetention(), "reasoning", q.echoReasoning(), "safety_identifier",
+		q.echoMember("safety_identifier", "null"), "service_tier", tier,
+		"store", q.echoMember("store", "true"), "temperature", q.echoFraction("temperature", "1.0"), "text",
+		q.echoText(),
 		"tool_choice", q.echoMember("tool_choice", `"auto"`), "tool_usage", script.Raw(toolUsage), "tools", s.tools,
 		"top_logprobs", q.echoMember("top_logprobs", "0"), "top_p", q.topP(),
-		"truncation", q.echoMember("truncation", `"disabled"`), "usage", usage, "user", q.echoMember("user", "null"), "metadata", q.echoMember("metadata", "{}"))
+		"truncation", q.echoMember("truncation", `"disabled"`), "usage", usage, "user", q.echoMember("user", "null"),
+		"metadata", q.echoMember("metadata", "{}"))
 	if s.dropped != nil {
 		o = append(o, "input_transformations", s.dropped)
 	}
@@ -330,8 +347,10 @@ func (s *stream) usage() script.Object {
 func (q *request) usageObject(output, thought int) script.Object {
 	input, before := q.measurePrompt()
 	return script.Object{
-		"input_tokens", input, "input_tokens_details", script.Object{"cache_write_tokens", 0, "cached_tokens", cachedTokens(before)},
-		"output_tokens", output, "output_tokens_details", script.Object{"reasoning_tokens", thought}, "total_tokens", input + output,
+		"input_tokens", input, "input_tokens_details",
+		script.Object{"cache_write_tokens", 0, "cached_tokens", cachedTokens(before)},
+		"output_tokens", output, "output_tokens_details", script.Object{"reasoning_tokens", thought}, "total_tokens",
+		input + output,
 	}
 }
 
@@ -402,7 +421,8 @@ func (q *request) echoReasoning() script.Object {
 	if summary == "auto" {
 		summary = "detailed"
 	}
-	return script.Object{"context", or("context", context), "effort", or("effort", q.model.effort), "mode", or("mode", "standard"), "summary", summary}
+	return script.Object{"context", or("context", context), "effort", or("effort", q.model.effort), "mode",
+		or("mode", "standard"), "summary", summary}
 }
 
 func (q *request) echoText() script.Object {
@@ -410,7 +430,8 @@ func (q *request) echoText() script.Object {
 	var format any = script.Object{"type", "text"}
 	switch f := asked.Get("format"); {
 	case f.Text("type") == "json_schema":
-		format = script.Object{"type", "json_schema", "description", sentOr(f, "description", "null"), "name", sentOr(f, "name", "null"),
+		format = script.Object{"type", "json_schema", "description", sentOr(f, "description", "null"), "name",
+			sentOr(f, "name", "null"),
 			"schema", sentOr(f, "schema", "{}"), "strict", sentOr(f, "strict", "true")}
 	case f.Is(tree.Object):
 		format = f
@@ -430,7 +451,8 @@ func (q *request) echoTools() script.Array {
 		if t.Has("defer_loading") {
 			o = append(o, "defer_loading", t.Get("defer_loading"))
 		}
-		list = append(list, append(o, "description", sentOr(t, "description", "null"), "name", sentOr(t, "name", "null"), "output_schema", sentOr(t, "output_schema", "null"),
+		list = append(list, append(o, "description", sentOr(t, "description", "null"), "name",
+			sentOr(t, "name", "null"), "output_schema", sentOr(t, "output_schema", "null"),
 			"parameters", echoParameters(t), "strict", sentOr(t, "strict", "true")))
 	}
 	return list

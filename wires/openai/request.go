@@ -129,7 +129,8 @@ func (q *request) setModel(id string) {
 		q.known = true
 		return
 	}
-	q.model = &model{id, modelLine{Family: id, Context: 1 << 30, Can: []string{canContext, canMode, canPhase}}, allEfforts, "medium"}
+	q.model = &model{id, modelLine{Family: id, Context: 1 << 30, Can: []string{canContext, canMode, canPhase}},
+		allEfforts, "medium"}
 }
 
 func (q *request) effort() string { return q.body.Text("reasoning", "effort") }
@@ -299,7 +300,8 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 	case !body.Has("input"):
 		return script.Request{}, script.Invalid("Missing required parameter: 'input'.")
 	case !input.Is(tree.String | tree.Array):
-		return script.Request{}, script.Invalid("Invalid type for 'input': expected one of a string or array of objects, but got %s instead.", describeKind(input.Kind()))
+		return script.Request{},
+			script.Invalid("Invalid type for 'input': expected one of a string or array of objects, but got %s instead.", describeKind(input.Kind()))
 	}
 	return q.q.scriptRequest(), nil
 }
@@ -308,7 +310,8 @@ func (q *request) scriptRequest() script.Request {
 	in := q.body
 	out := script.Request{
 		Provider: "openai", Model: q.model.id, Account: q.account, Body: q.sent, Document: q.body, Parsed: q,
-		Thinks: q.thinks(), Shown: in.Get("reasoning").Has("summary"), IssuesTokens: q.includesResult("reasoning.encrypted_content"),
+		Thinks: q.thinks(), Shown: in.Get("reasoning").Has("summary"),
+		IssuesTokens: q.includesResult("reasoning.encrypted_content"),
 	}
 	own := make([]bool, len(q.items))
 	for i := range q.items {
@@ -360,7 +363,8 @@ func appendTools(all []clientTool, namespace string, tools []*tree.Node) []clien
 		case kind == "tool_search" && t.Text("execution") == "client":
 			all = append(all, clientTool{name: kind, search: true})
 		default:
-			all = append(all, clientTool{name: name, namespace: namespace, custom: kind == "custom", deferred: t.True("defer_loading")})
+			all = append(all, clientTool{name: name, namespace: namespace, custom: kind == "custom",
+				deferred: t.True("defer_loading")})
 		}
 	}
 	return all

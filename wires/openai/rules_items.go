@@ -13,19 +13,30 @@ import (
 
 // refereeRules report what the schema refuses in items, and what nothing refuses.
 var refereeRules = []rule.Rule[*request]{
-	judged("PAR-012/exclusive", sureRule("O-3", "the request has an input or names one that is stored", reported), inputGiven),
+	judged("PAR-012/exclusive", sureRule("O-3", "the request has an input or names one that is stored", reported),
+		inputGiven),
 	atPublicAPI(judged("PAR-006/required", sureRule("O-3", "the request names a model", reported), modelGiven)),
-	judged("PAR-008/names", sureRule("O-18", "names of tools and forms are letters, digits, _ and -", reported), toolsNamed),
-	everywhere(judged("ORD-015/id-form", sureRule("O-8", "ids have their length, their characters and the prefix of their type", reported), idsFormed)),
+	judged("PAR-008/names", sureRule("O-18", "names of tools and forms are letters, digits, _ and -", reported),
+		toolsNamed),
+	everywhere(judged("ORD-015/id-form",
+		sureRule("O-8", "ids have their length, their characters and the prefix of their type", reported), idsFormed)),
 	everywhere(judged("ORD-015/roles", sureRule("O-5", "roles are known", reported), rolesKnown)),
-	everywhere(judged("ORD-015/arguments", sureRule("O-5", "a call's arguments are a string", reported), argumentsQuoted)),
+	everywhere(judged("ORD-015/arguments", sureRule("O-5", "a call's arguments are a string", reported),
+		argumentsQuoted)),
 	everywhere(judged("ORD-015/parts", sureRule("O-16", "content parts fit the role", reported), partsFitRole)),
-	judged("ORD-015/parts", sureRule("O-17", "reasoning comes back encrypted, not as text", reported), reasoningEncrypted),
-	everywhere(judged("SIG-010/summary", sureRule("O-3", "reasoning has a list of summaries", reported), summariesListed)),
-	judged("CMP-005/ciphertext", sureRule("O-15", "a compaction holds ciphertext of the provider's", reported), compactionsSealed),
-	everywhere(judged("NSP-002/answered", sureRule("O-10", "a search for tools that the client runs has its output behind it", reported), searchesAnswered)),
-	everywhere(judged("NSP-002/no-orphan", sureRule("O-11", "an output answers a search that the provider can see", reported), searchOutputsAsked)),
-	everywhere(judged("ORD-005/unique-calls", liveRule("OAI-P6", "no two calls have one id", reported, rule.Low, nil), callsUnique)),
+	judged("ORD-015/parts", sureRule("O-17", "reasoning comes back encrypted, not as text", reported),
+		reasoningEncrypted),
+	everywhere(judged("SIG-010/summary", sureRule("O-3", "reasoning has a list of summaries", reported),
+		summariesListed)),
+	judged("CMP-005/ciphertext", sureRule("O-15", "a compaction holds ciphertext of the provider's", reported),
+		compactionsSealed),
+	everywhere(judged("NSP-002/answered",
+		sureRule("O-10", "a search for tools that the client runs has its output behind it", reported),
+		searchesAnswered)),
+	everywhere(judged("NSP-002/no-orphan",
+		sureRule("O-11", "an output answers a search that the provider can see", reported), searchOutputsAsked)),
+	everywhere(judged("ORD-005/unique-calls", liveRule("OAI-P6", "no two calls have one id", reported, rule.Low, nil),
+		callsUnique)),
 }
 
 func idsFormed(q *request, p *rule.Pass) {
@@ -45,7 +56,8 @@ func idsFormed(q *request, p *rule.Pass) {
 		case len(it.id) > 64:
 			p.Report(it.path(), "id of a %s item has %d characters, 64 are allowed", it.typ, len(it.id)).Rule = "O-7"
 		case it.id == "" || strings.ContainsFunc(it.id, members.IsStrangeInID):
-			p.Report(it.path(), "id %q of a %s item holds other characters than letters, digits, _ and -", rule.Shorten(it.id), it.typ)
+			p.Report(it.path(), "id %q of a %s item holds other characters than letters, digits, _ and -",
+				rule.Shorten(it.id), it.typ)
 		case !strings.HasPrefix(it.id, prefix):
 			p.Report(it.path(), "id of a %s item begins with %.8q, not with %q", it.typ, it.id, prefix)
 		}
@@ -102,7 +114,8 @@ func partsFitRole(q *request, p *rule.Pass) {
 
 // reasoningEncrypted: models of others have nothing but the text.
 func reasoningEncrypted(q *request, p *rule.Pass) {
-	if model := q.body.Text("model"); model != "" && !slices.Contains([]string{"gpt", "o"}, specs.ParseModel(model).Family) {
+	if model := q.body.Text("model"); model != "" &&
+		!slices.Contains([]string{"gpt", "o"}, specs.ParseModel(model).Family) {
 		return
 	}
 	for i := range q.items {
@@ -121,7 +134,8 @@ func summariesListed(q *request, p *rule.Pass) {
 	for i := range q.items {
 		if it := &q.items[i]; it.typ == "reasoning" {
 			if p.Observe(); !it.Get("summary").Is(tree.Array) {
-				p.Report(it.path(), "reasoning item without a summary list, which may be empty but not absent").Consequence = string(specs.Refused)
+				p.Report(it.path(),
+					"reasoning item without a summary list, which may be empty but not absent").Consequence = string(specs.Refused)
 			}
 		}
 	}

@@ -25,24 +25,30 @@ func TestReported(t *testing.T) {
 			`{"role":"assistant","content":[{"type":"output_text","text":"a"}]}`},
 		{"O-16", "input[0].content[0]", `{"role":"user","content":[{"type":"output_text","text":"a"}]}`,
 			`{"role":"user","content":[{"type":"input_text","text":"a"}]}`},
-		{"O-17", "input[0].content", `{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"a"}]}`,
+		{"O-17", "input[0].content",
+			`{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"a"}]}`,
 			`{"type":"reasoning","summary":[],"content":[]}`},
 		{"O-3", "input[0]", `{"type":"reasoning"}`,
 			`{"type":"reasoning","summary":[]}`},
-		{"O-9", "input[1]", `{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call","name":"f","call_id":"d","arguments":"{}","id":"fc_1"}`,
+		{"O-9", "input[1]",
+			`{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call","name":"f","call_id":"d","arguments":"{}","id":"fc_1"}`,
 			`{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call","name":"f","call_id":"d","arguments":"{}","id":"fc_2"}`},
-		{"O-10", "input[1]", `{"type":"function_call_output","call_id":"c","output":"1"},{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"}`,
+		{"O-10", "input[1]",
+			`{"type":"function_call_output","call_id":"c","output":"1"},{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"}`,
 			`{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}`},
 		{"O-10", "input[0]", `{"type":"shell_call","call_id":"c","environment":{"type":"local"}}`,
 			`{"type":"shell_call","call_id":"c","environment":{"type":"container_auto"}}`},
 		{"O-11", "input[0]", `{"type":"function_call_output","call_id":"c","output":"1"}`,
 			`{"type":"item_reference","id":"fc_1"},{"type":"function_call_output","call_id":"c","output":"1"}`},
-		{"OAI-P6", "input[2]", `{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"},{"type":"function_call_output","call_id":"c","output":"1"}`,
+		{"OAI-P6", "input[2]",
+			`{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"},{"type":"function_call_output","call_id":"c","output":"1"}`,
 			`{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}`},
-		{"OAI-P6", "input[1]", `{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call","name":"f","call_id":"c","arguments":"{}"}`,
+		{"OAI-P6", "input[1]",
+			`{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call","name":"f","call_id":"c","arguments":"{}"}`,
 			`{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call","name":"f","call_id":"d","arguments":"{}"}`},
 	} {
-		if got := placesOf(c.rule, about(c.breaks)); !slices.Equal(got, []string{c.at}) || placesOf(c.rule, about(c.keeps)) != nil {
+		if got := placesOf(c.rule, about(c.breaks)); !slices.Equal(got, []string{c.at}) ||
+			placesOf(c.rule, about(c.keeps)) != nil {
 			t.Errorf("%s: reported at %q, want %s, and nowhere in the neighbour", c.rule, got, c.at)
 		}
 	}

@@ -9,13 +9,18 @@ import (
 
 var modelRules = []rule.Rule[*request]{
 	liveRule("O-2", "the model exists", recorded, rule.High, modelExists),
-	judged("PAR-004/encrypted-content", sureRule("O-21", "include asks for encrypted reasoning of models that reason", reported), includeFits),
+	judged("PAR-004/encrypted-content",
+		sureRule("O-21", "include asks for encrypted reasoning of models that reason", reported), includeFits),
 	judged("PAR-004/effort", sureRule("O-22", "reasoning is set on models that reason", recorded), reasoningFits),
 	judged("PAR-004/effort", sureRule("O-23", "the model offers the effort", reported), effortFits),
-	strictRule(liveRule("O-22", "reasoning.context and reasoning.mode are set on models that have them", inferred, rule.Low, settingsFit)),
-	judged("PAR-002/reasoning", sureRule("O-24", "temperature and top_p are not set while the model reasons", recorded), samplingFits),
-	judged("PAR-002/reasoning", sureRule("O-34", "include asks for log probabilities only while the model does not reason", reported), logprobsFit),
-	liveRule("O-28", "summaries go to verified organisations; the account \"unverified\" is none", reported, rule.High, summaryAllowed),
+	strictRule(liveRule("O-22", "reasoning.context and reasoning.mode are set on models that have them", inferred,
+		rule.Low, settingsFit)),
+	judged("PAR-002/reasoning", sureRule("O-24", "temperature and top_p are not set while the model reasons", recorded),
+		samplingFits),
+	judged("PAR-002/reasoning", sureRule("O-34",
+		"include asks for log probabilities only while the model does not reason", reported), logprobsFit),
+	liveRule("O-28", "summaries go to verified organisations; the account \"unverified\" is none", reported, rule.High,
+		summaryAllowed),
 }
 
 func modelExists(q *request, _ rule.Env) *rule.Refusal {
@@ -36,7 +41,8 @@ func includeFits(q *request, p *rule.Pass) {
 }
 
 func unsupportedParameter(parameter string) *rule.Refusal {
-	return invalid("unsupported_parameter", parameter, "Unsupported parameter: '%s' is not supported with this model.", parameter)
+	return invalid("unsupported_parameter", parameter,
+		"Unsupported parameter: '%s' is not supported with this model.", parameter)
 }
 
 func reasoningFits(q *request, p *rule.Pass) {
@@ -74,10 +80,13 @@ func effortFits(q *request, p *rule.Pass) {
 	p.Observe()
 	switch offered := q.takes.Efforts; {
 	case !slices.Contains(allEfforts, effort):
-		p.Report("reasoning.effort", "the effort %q is none of %s", rule.Shorten(effort), strings.Join(allEfforts, ", ")).Rule = "O-5"
+		p.Report("reasoning.effort", "the effort %q is none of %s", rule.Shorten(effort),
+			strings.Join(allEfforts, ", ")).Rule = "O-5"
 	case offered != nil && !slices.Contains(offered, effort) && len(offered) > 0:
-		p.Report("reasoning.effort", "%s does not take effort %q, only %s", q.model.id, effort, strings.Join(offered, ", ")).
-			Refuse(invalid("unsupported_value", "reasoning.effort", "Unsupported value: '%s' is not supported with the '%s' model. Supported values are: %s.",
+		p.Report("reasoning.effort", "%s does not take effort %q, only %s", q.model.id, effort,
+			strings.Join(offered, ", ")).
+			Refuse(invalid("unsupported_value", "reasoning.effort",
+				"Unsupported value: '%s' is not supported with the '%s' model. Supported values are: %s.",
 				effort, q.model.id, quoteList(offered, "and")))
 	}
 }
@@ -117,7 +126,8 @@ func logprobsFit(q *request, p *rule.Pass) {
 		p.Report("include", "include asks for log probabilities, and %s gives none while it reasons", q.model.id).
 			Refuse(invalid("unsupported_parameter", "include", "logprobs are not supported with reasoning models."))
 	} else if ok && n > 0 {
-		p.Report("top_logprobs", "top_logprobs is %g, and %s gives no log probabilities while it reasons", n, q.model.id).Consequence = "degraded"
+		p.Report("top_logprobs", "top_logprobs is %g, and %s gives no log probabilities while it reasons", n,
+			q.model.id).Consequence = "degraded"
 	}
 }
 
@@ -125,7 +135,8 @@ func summaryAllowed(q *request, _ rule.Env) *rule.Refusal {
 	if q.account != accountUnverified || !q.body.Get("reasoning").Has("summary") {
 		return nil
 	}
-	return invalid("unsupported_value", "reasoning.summary", "Your organization must be verified to generate reasoning summaries. "+
-		"Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. "+
-		"If you just verified, it can take up to 15 minutes for access to propagate.")
+	return invalid("unsupported_value", "reasoning.summary",
+		"Your organization must be verified to generate reasoning summaries. "+
+			"Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. "+
+			"If you just verified, it can take up to 15 minutes for access to propagate.")
 }

@@ -11,12 +11,17 @@ import (
 
 var pairRules = []rule.Rule[*request]{
 	everywhere(judged("ORD-005/unique-items", sureRule("O-9", "no two items have the same id", reported), uniqueIDs)),
-	liveRule("O-12", "a stored reasoning item is followed by the item it led to", recorded, rule.High, reasoningFollowed),
-	liveRule("O-13", "a stored item is directly behind the reasoning that led to it", reported, rule.High, reasoningPrecedes),
+	liveRule("O-12", "a stored reasoning item is followed by the item it led to", recorded, rule.High,
+		reasoningFollowed),
+	liveRule("O-13", "a stored item is directly behind the reasoning that led to it", reported, rule.High,
+		reasoningPrecedes),
 	everywhere(judged("ORD-001/answered", sureRule("O-10", "a call has its output", reported), callsAnswered)),
-	everywhere(judged("ORD-003/no-orphan", sureRule("O-11", "an output has its call, which stands before it", reported), outputsCalled)),
-	everywhere(judged("ORD-002/single-result", strictRule(liveRule("OAI-P6", "a call has one output", reported, rule.Low, nil)), answeredOnce)),
-	strictRule(liveRule("O-12", "reasoning is followed by an item of the model, before anybody else says something", inferred, rule.Low, notAlone)),
+	everywhere(judged("ORD-003/no-orphan", sureRule("O-11", "an output has its call, which stands before it", reported),
+		outputsCalled)),
+	everywhere(judged("ORD-002/single-result",
+		strictRule(liveRule("OAI-P6", "a call has one output", reported, rule.Low, nil)), answeredOnce)),
+	strictRule(liveRule("O-12", "reasoning is followed by an item of the model, before anybody else says something",
+		inferred, rule.Low, notAlone)),
 }
 
 func uniqueIDs(q *request, p *rule.Pass) {
@@ -29,7 +34,8 @@ func uniqueIDs(q *request, p *rule.Pass) {
 		p.Observe()
 		if was := first[it.id]; was != nil {
 			p.Report(it.path(), "item id %s is already used at %s", it.id, was.path()).
-				Refuse(invalid("", "input", "Duplicate item found with id %s. Remove duplicate items from your input and try again.", it.id))
+				Refuse(invalid("", "input",
+					"Duplicate item found with id %s. Remove duplicate items from your input and try again.", it.id))
 		} else {
 			first[it.id] = it
 		}
@@ -65,7 +71,8 @@ func reasoningAlone(id string) *rule.Refusal {
 }
 
 // typesOf are the types of the items that a reference may stand for.
-var typesOf = map[string]string{prefixMessage: "message", prefixCall: "function_call", prefixSearch: "web_search_call", prefixCode: "code_interpreter_call", prefixCustom: "custom_tool_call", prefixFind: "tool_search_call"}
+var typesOf = map[string]string{prefixMessage: "message", prefixCall: "function_call", prefixSearch: "web_search_call",
+	prefixCode: "code_interpreter_call", prefixCustom: "custom_tool_call", prefixFind: "tool_search_call"}
 
 func reasoningPrecedes(q *request, env rule.Env) *rule.Refusal {
 	for i := range q.items {
@@ -74,7 +81,8 @@ func reasoningPrecedes(q *request, env rule.Env) *rule.Refusal {
 			continue
 		}
 		if before, ok := q.storedPlace(i - 1); !ok || !p.follows(before) {
-			return invalid("", "input", "Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.",
+			return invalid("", "input",
+				"Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.",
 				q.items[i].id, typesOf[p.prefix], p.idBefore(env.Key))
 		}
 	}
@@ -83,7 +91,8 @@ func reasoningPrecedes(q *request, env rule.Env) *rule.Refusal {
 
 // clientCalls are the types of the calls that a client answers. The API speaks of them with
 // blanks.
-var clientCalls = []string{"function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"}
+var clientCalls = []string{"function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call",
+	"apply_patch_call", "tool_search_call"}
 
 // WaitsForClient reports whether an item of a type needs an output of the client: shells in
 // containers and searches among tools that it was given are run by the provider, and a call
@@ -114,7 +123,8 @@ func callsAnswered(q *request, p *rule.Pass) {
 		p.Observe()
 		if at, done := last[it.callID]; !done || at < i {
 			p.Report(it.path(), "%s has no output after it", it.label()).
-				Refuse(invalid("", "input", "No tool output found for %s %s.", strings.ReplaceAll(it.typ, "_", " "), it.callID))
+				Refuse(invalid("", "input", "No tool output found for %s %s.", strings.ReplaceAll(it.typ, "_", " "),
+					it.callID))
 		}
 	}
 }
@@ -134,7 +144,8 @@ func outputsCalled(q *request, p *rule.Pass) {
 		isOutput = isOutput && slices.Contains(clientCalls, typ)
 		var refusal *rule.Refusal
 		if isOutput && !open[call{typ, it.callID}] && !q.continuesStored(p.Key) {
-			refusal = invalid("", "input", "No tool call found for %s output with call_id %s.", strings.ReplaceAll(typ, "_", " "), it.callID)
+			refusal = invalid("", "input", "No tool call found for %s output with call_id %s.",
+				strings.ReplaceAll(typ, "_", " "), it.callID)
 		}
 		isSearch := it.typ == "tool_search_output" && !it.isModels() && it.callID != ""
 		switch {
@@ -172,7 +183,8 @@ func answeredOnce(q *request, p *rule.Pass) {
 		}
 		if it.typ == "function_call_output" {
 			if functions[it.callID] {
-				p.Refuse(invalid("", "input", "Duplicate function_call_output for call_id '%s'. Each function_call must have exactly one matching function_call_output.", it.callID))
+				p.Refuse(invalid("", "input",
+					"Duplicate function_call_output for call_id '%s'. Each function_call must have exactly one matching function_call_output.", it.callID))
 			}
 			functions[it.callID] = true
 		}

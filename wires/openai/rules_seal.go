@@ -14,10 +14,13 @@ import (
 const originEncrypted = "openai/encrypted_content"
 
 var tokenRules = []rule.Rule[*request]{
-	liveRule("O-15", "encrypted content is whole and was issued here, to this account", reported, rule.High, tokensVerify),
+	liveRule("O-15", "encrypted content is whole and was issued here, to this account", reported, rule.High,
+		tokensVerify),
 	liveRule("O-15", "encrypted content is under the id it was issued for", reported, rule.High, tokensBelong),
-	strictRule(liveRule("O-15", "encrypted content is of a model of the same family", inferred, rule.Medium, tokensReadable)),
-	strictRule(liveRule("O-12", "the reasoning of a reply is complete and in its order", inferred, rule.Low, tokensComplete)),
+	strictRule(liveRule("O-15", "encrypted content is of a model of the same family", inferred, rule.Medium,
+		tokensReadable)),
+	strictRule(liveRule("O-12", "the reasoning of a reply is complete and in its order", inferred, rule.Low,
+		tokensComplete)),
 }
 
 // binding is what an encrypted content tells us of itself. All of it is under
@@ -108,7 +111,8 @@ func tokenUnverified(it *item, reason string) *rule.Refusal {
 	if it.id == "" {
 		what = shortenToken(it.Text("encrypted_content"))
 	}
-	return invalid("invalid_encrypted_content", "", "The encrypted content %s could not be verified. Reason: %s", what, reason)
+	return invalid("invalid_encrypted_content", "", "The encrypted content %s could not be verified. Reason: %s",
+		what, reason)
 }
 
 // shortenToken shows both ends of a token.
@@ -160,7 +164,8 @@ func (q *request) droppedReasoning() script.Array {
 	for i := range q.items {
 		it := &q.items[i]
 		if it.typ == "reasoning" && it.ours && !bytes.Equal(it.binding.prefix, prefixes[i]) {
-			dropped = append(dropped, script.Object{"type", "reasoning_dropped", "item_id", it.binding.id, "reason", "prefix_mismatch"})
+			dropped = append(dropped, script.Object{"type", "reasoning_dropped", "item_id", it.binding.id, "reason",
+				"prefix_mismatch"})
 		}
 	}
 	return dropped

@@ -23,7 +23,8 @@ func invalid(code, param, format string, args ...any) *rule.Refusal {
 
 // unsupportedValue breaks rule O-5, and O-16 for the parts of a message.
 func unsupportedValue(p *tree.Path, got string, values []string) *rule.Refusal {
-	return invalid("invalid_value", p.String(), "Invalid value: '%s'. Supported values are: %s.", got, quoteList(values, "and"))
+	return invalid("invalid_value", p.String(), "Invalid value: '%s'. Supported values are: %s.", got,
+		quoteList(values, "and"))
 }
 
 // outOfRange breaks rule O-6.
@@ -33,10 +34,12 @@ func outOfRange(p *tree.Path, m *members.Member, v *tree.Node) *rule.Refusal {
 		unit = "decimal"
 	}
 	if n, _ := v.Number(); m.Min != nil && n < *m.Min {
-		return invalid(unit+"_below_min_value", p.String(), "Invalid '%s': %s below minimum value. Expected a value >= %s, but got %s instead.",
+		return invalid(unit+"_below_min_value", p.String(),
+			"Invalid '%s': %s below minimum value. Expected a value >= %s, but got %s instead.",
 			p, unit, plainNumber(*m.Min), v.Raw())
 	}
-	return invalid(unit+"_above_max_value", p.String(), "Invalid '%s': %s above maximum value. Expected a value <= %s, but got %s instead.",
+	return invalid(unit+"_above_max_value", p.String(),
+		"Invalid '%s': %s above maximum value. Expected a value <= %s, but got %s instead.",
 		p, unit, plainNumber(*m.Max), v.Raw())
 }
 
@@ -48,16 +51,20 @@ func wrongLength(p *tree.Path, m *members.Member, v *tree.Node) *rule.Refusal {
 	case v.Is(tree.Array):
 		return arrayTooLong(p, int(*m.Max), len(v.Items()))
 	case v.Is(tree.Object):
-		return invalid("object_above_max_properties", p.String(), "Invalid '%s': too many properties. Expected an object with at most %g properties, but got an object with %d properties instead.", p, *m.Max, len(v.Items()))
+		return invalid("object_above_max_properties", p.String(),
+			"Invalid '%s': too many properties. Expected an object with at most %g properties, but got an object with %d properties instead.", p, *m.Max, len(v.Items()))
 	case v.Text() == "":
-		return invalid("empty_string", p.String(), "Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", p)
+		return invalid("empty_string", p.String(),
+			"Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", p)
 	}
-	return invalid("string_above_max_length", p.String(), "Invalid '%s': string too long. Expected a string with maximum length %s, but got a string with length %d instead.",
+	return invalid("string_above_max_length", p.String(),
+		"Invalid '%s': string too long. Expected a string with maximum length %s, but got a string with length %d instead.",
 		p, plainNumber(*m.Max), utf8.RuneCountInString(v.Text()))
 }
 
 func arrayTooLong(p *tree.Path, most, got int) *rule.Refusal {
-	return invalid("array_above_max_length", p.String(), "Invalid '%s': array too long. Expected an array with maximum length %d, but got an array with length %d instead.", p, most, got)
+	return invalid("array_above_max_length", p.String(),
+		"Invalid '%s': array too long. Expected an array with maximum length %d, but got an array with length %d instead.", p, most, got)
 }
 
 // expectedWords names what may stand in a place.
@@ -136,7 +143,9 @@ func quoteList(values []string, last string) string {
 
 // formatRules are about the form of the answer.
 var formatRules = []rule.Rule[*request]{
-	judged("PAR-007/range", sureRule("O-33", "json_object is asked for in an input that has the word JSON; instructions do not count", reported), jsonMentioned),
+	judged("PAR-007/range", sureRule("O-33",
+		"json_object is asked for in an input that has the word JSON; instructions do not count", reported),
+		jsonMentioned),
 }
 
 // jsonMentioned has the words that https://github.com/pydantic/pydantic-ai quotes in
@@ -144,10 +153,12 @@ var formatRules = []rule.Rule[*request]{
 // https://github.com/reVrost/go-openrouter. The word may stand in what the request goes
 // on from.
 func jsonMentioned(q *request, p *rule.Pass) {
-	if q.body.Get("text", "format").Text("type") != "json_object" || mentionsJSON(q.body.Get("input")) || q.continuesStored(p.Key) {
+	if q.body.Get("text", "format").Text("type") != "json_object" || mentionsJSON(q.body.Get("input")) ||
+		q.continuesStored(p.Key) {
 		return
 	}
-	refusal := invalid("", "input", "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.")
+	refusal := invalid("", "input",
+		"Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.")
 	if !q.isOwnModel || q.body.Get("input") == nil {
 		p.Refuse(refusal)
 		return
@@ -171,7 +182,8 @@ const (
 
 var accessRules = []rule.Rule[*request]{
 	liveRule("O-1", "there is a key", recorded, rule.High, keyGiven),
-	liveRule("O-1", "the key is valid; one that begins with invalid or test-invalid is not", recorded, rule.High, keyValid),
+	liveRule("O-1", "the key is valid; one that begins with invalid or test-invalid is not", recorded,
+		rule.High, keyValid),
 	liveRule("O-31", "the account has quota; the account \"exhausted\" has none", recorded, rule.High, quotaLeft),
 	basicRule(liveRule("O-5", "the body is one JSON object", recorded, rule.High, bodyReadable)),
 }
@@ -179,7 +191,8 @@ var accessRules = []rule.Rule[*request]{
 const keysPage = "https://platform.openai.com/account/api-keys."
 
 func unauthorised(message string) *rule.Refusal {
-	return &rule.Refusal{Status: http.StatusUnauthorized, Type: "invalid_request_error", Code: "invalid_api_key", Message: message}
+	return &rule.Refusal{Status: http.StatusUnauthorized, Type: "invalid_request_error", Code: "invalid_api_key",
+		Message: message}
 }
 
 func keyGiven(q *request, _ rule.Env) *rule.Refusal {
@@ -222,6 +235,7 @@ func bodyReadable(q *request, _ rule.Env) *rule.Refusal {
 	if q.err == nil {
 		return nil
 	}
-	return invalid("", "", "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. "+
-		"The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)")
+	return invalid("", "",
+		"We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. "+
+			"The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)")
 }

@@ -14,11 +14,16 @@ import (
 )
 
 var stateRules = []rule.Rule[*request]{
-	basicRule(liveRule("O-3", "a prompt that stands for the model is one that is stored; here none is, the words are inferred", inferred, rule.Low, promptExists)),
+	basicRule(liveRule("O-3",
+		"a prompt that stands for the model is one that is stored; here none is, the words are inferred", inferred,
+		rule.Low, promptExists)),
 	strictRule(liveRule("O-17", "reasoning is sent back without its raw text", reported, rule.Medium, noRawReasoning)),
-	judged("PAR-012/exclusive", sureRule("O-26", "previous_response_id and conversation are not given together", documented), oneChain),
-	liveRule("O-25", "previous_response_id is the id of a response that was stored", recorded, rule.High, previousExists),
-	liveRule("O-14", "an id that must be looked up is that of an item that was stored", reported, rule.High, itemsExist),
+	judged("PAR-012/exclusive", sureRule("O-26", "previous_response_id and conversation are not given together",
+		documented), oneChain),
+	liveRule("O-25", "previous_response_id is the id of a response that was stored", recorded, rule.High,
+		previousExists),
+	liveRule("O-14", "an id that must be looked up is that of an item that was stored", reported, rule.High,
+		itemsExist),
 }
 
 // promptExists refuses what only a stored prompt could complete. Beside a model a
@@ -57,7 +62,8 @@ func oneChain(q *request, p *rule.Pass) {
 
 // inputGiven reports what the schema refuses.
 func inputGiven(q *request, p *rule.Pass) {
-	if !q.body.Has("input") && !q.body.Has("prompt") && !q.body.Has("previous_response_id") && !q.body.Has("conversation") {
+	if !q.body.Has("input") && !q.body.Has("prompt") && !q.body.Has("previous_response_id") &&
+		!q.body.Has("conversation") {
 		p.Report("input", "the request has no input and names none that is stored")
 	}
 }
@@ -82,7 +88,8 @@ func previousExists(q *request, env rule.Env) *rule.Refusal {
 	if issued && p.stored && p.prefix == prefixResponse || !issued && env.ForeignTokens && foreignResponse(id) {
 		return nil
 	}
-	return invalid("previous_response_not_found", "previous_response_id", "Previous response with id '%s' not found.", id)
+	return invalid("previous_response_not_found", "previous_response_id",
+		"Previous response with id '%s' not found.", id)
 }
 
 // foreignResponse reports whether id may be that of a response of somebody
@@ -120,14 +127,17 @@ func itemsExist(q *request, env rule.Env) *rule.Refusal {
 
 var fileRules = []rule.Rule[*request]{
 	judged("PAR-010/file", sureRule("O-3", "an image has a file_id or an image_url", reported), imagesHaveSource),
-	judged("PAR-010/media-type", sureRule("O-30", "the data URL of an image is of a supported type", reported), imagesNamed),
+	judged("PAR-010/media-type", sureRule("O-30", "the data URL of an image is of a supported type", reported),
+		imagesNamed),
 	judged("PAR-010/base64", sureRule("O-30", "the data URLs of images and files are base64", reported), dataDecoded),
 	judged("PAR-010/file", sureRule("O-30", "a file's data is a data URL of a supported type", recorded), filesNamed),
-	judged("PAR-010/file", liveRule("O-30", "a file behind a URL has a supported type", recorded, rule.Medium, nil), linksNamed),
+	judged("PAR-010/file", liveRule("O-30", "a file behind a URL has a supported type", recorded, rule.Medium, nil),
+		linksNamed),
 }
 
 var sizeRules = []rule.Rule[*request]{
-	liveRule("O-27", "the input fits the model's context, estimated at four bytes a token", recorded, rule.Medium, inputFits),
+	liveRule("O-27", "the input fits the model's context, estimated at four bytes a token", recorded, rule.Medium,
+		inputFits),
 }
 
 // eachPart calls f with each part of the input and its place.
@@ -145,7 +155,9 @@ func (q *request) eachPart(f func(at string, part *tree.Node)) {
 func imagesHaveSource(q *request, p *rule.Pass) {
 	q.eachPart(func(at string, part *tree.Node) {
 		if part.Text("type") == "input_image" && !part.Has("file_id") && !part.Has("image_url") {
-			p.Report(at, "the image has neither file_id nor image_url").Refuse(invalid("missing_mutually_exclusive_parameters", at,
+			p.Report(at,
+				"the image has neither file_id nor image_url").Refuse(invalid("missing_mutually_exclusive_parameters",
+				at,
 				"Missing mutually exclusive parameters: '%s'. Ensure you are providing exactly one of: 'file_id' or 'image_url'.", at))
 		}
 	})
@@ -167,7 +179,8 @@ func imagesNamed(q *request, p *rule.Pass) {
 		}
 		p.Observe()
 		if lower := strings.ToLower(mime); !slices.Contains(imageTypes, lower) && lower != "image/jpg" {
-			p.Report(at+".image_url", "the image is of type %q, which is none of %s", rule.Shorten(mime), strings.Join(imageTypes, ", ")).
+			p.Report(at+".image_url", "the image is of type %q, which is none of %s", rule.Shorten(mime),
+				strings.Join(imageTypes, ", ")).
 				Refuse(imageRefused(at+".image_url", "unsupported MIME type '"+mime+"'"))
 		}
 	})
@@ -179,7 +192,8 @@ func dataDecoded(q *request, p *rule.Pass) {
 		kind, field := mediumField(part)
 		link := part.Text(field)
 		form, data, _ := strings.Cut(link, ",")
-		if _, isDataURL := mimeType(link); !isDataURL || !strings.HasSuffix(form, "base64") || strings.Contains(data, "REDACTED") {
+		if _, isDataURL := mimeType(link); !isDataURL || !strings.HasSuffix(form, "base64") ||
+			strings.Contains(data, "REDACTED") {
 			return
 		}
 		p.Observe()
@@ -205,16 +219,18 @@ func filesNamed(q *request, p *rule.Pass) {
 		}
 		at += ".file_data"
 		refused := func(fault string) *rule.Refusal {
-			return invalid("invalid_value", at, "Invalid file data: '%s'. Expected a base64-encoded data URL with a valid file MIME type "+
-				"(e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got %s. "+
-				"Please see https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types.", at, fault)
+			return invalid("invalid_value", at,
+				"Invalid file data: '%s'. Expected a base64-encoded data URL with a valid file MIME type "+
+					"(e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got %s. "+
+					"Please see https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types.", at, fault)
 		}
 		p.Observe()
 		switch mime, ok := mimeType(data); {
 		case !ok:
 			p.Report(at, "file_data is not a data URL").Refuse(refused("a value without the 'data:' prefix"))
 		case unsupportedFile(mime):
-			p.Report(at, "file_data is of type %q, which is not read as a document", rule.Shorten(mime)).Refuse(refused("unsupported MIME type '" + mime + "'"))
+			p.Report(at, "file_data is of type %q, which is not read as a document",
+				rule.Shorten(mime)).Refuse(refused("unsupported MIME type '" + mime + "'"))
 		}
 	})
 }
@@ -231,14 +247,16 @@ func unsupportedFile(mime string) bool {
 	return class == "audio" || class == "video"
 }
 
-var mediaEndings = map[string]bool{".mp3": true, ".wav": true, ".ogg": true, ".flac": true, ".m4a": true, ".mp4": true, ".mov": true, ".mkv": true, ".webm": true, ".avi": true}
+var mediaEndings = map[string]bool{".mp3": true, ".wav": true, ".ogg": true, ".flac": true, ".m4a": true, ".mp4": true,
+	".mov": true, ".mkv": true, ".webm": true, ".avi": true}
 
 func linksNamed(q *request, p *rule.Pass) {
 	q.eachPart(func(at string, part *tree.Node) {
 		link, err := url.Parse(part.Text("file_url"))
 		if err == nil && mediaEndings[strings.ToLower(urlpath.Ext(link.Path))] {
 			p.Report(at, "the file at file_url is of type %s, which is not read as a document", urlpath.Ext(link.Path)).
-				Refuse(invalid("unsupported_file", "input", "The file type you uploaded is not supported. Please try again with a pdf"))
+				Refuse(invalid("unsupported_file", "input",
+					"The file type you uploaded is not supported. Please try again with a pdf"))
 		}
 	})
 }
@@ -249,7 +267,8 @@ func inputFits(q *request, _ rule.Env) *rule.Refusal {
 	if len(q.body.Raw()) <= most || q.body.Text("truncation") == "auto" || q.textSize() <= most {
 		return nil
 	}
-	return invalid("context_length_exceeded", "input", "Your input exceeds the context window of this model. Please adjust your input and try again.")
+	return invalid("context_length_exceeded", "input",
+		"Your input exceeds the context window of this model. Please adjust your input and try again.")
 }
 
 // textSize is the size of what counts as tokens: images, files and sealed

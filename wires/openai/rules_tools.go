@@ -13,15 +13,26 @@ import (
 )
 
 var toolRules = []rule.Rule[*request]{
-	judged("PAR-008/schema", sureRule("O-20", "a function's schema is of an object, and has known types and an array's items", reported), schemas(rule.SchemaSound)),
-	judged("TSC-001/root", sureRule("O-20", "the root of a function's schema makes no choice", reported), schemas(rule.RootChoosesNothing)),
-	judged("TSC-004/references", sureRule("O-20", "a function's schema has what it refers to", reported), schemas(rule.ReferencesResolve)),
-	judged("PAR-008/unique", strictRule(liveRule("O-18", "each function has a name of its own; the words are inferred", inferred, rule.Low, nil)), namesUnique),
-	judged("PAR-008/strict", sureRule("O-19", "strict schemas are closed and require every key", recorded), strictSchemas(rule.LooseObject)),
-	judged("TSC-006/strict-keywords", sureRule("O-19", "strict schemas have only keywords that can be enforced", recorded), strictSchemas(rule.UnenforceableKeyword)),
-	judged("NSP-005/named", liveRule("O-32", "a call names the namespace of its tool where the tool is in no default one", reported, rule.Medium, nil), callsNameNamespace),
-	judged("PAR-005/has-tools", liveRule("O-29", "tool_choice requires a tool only of a request with tools", inferred, rule.Medium, nil), choiceHasTools),
-	judged("PAR-005/named-tool", liveRule("O-29", "tool_choice names a tool of the request", inferred, rule.Medium, nil), choiceNamesTool),
+	judged("PAR-008/schema", sureRule("O-20",
+		"a function's schema is of an object, and has known types and an array's items", reported),
+		schemas(rule.SchemaSound)),
+	judged("TSC-001/root", sureRule("O-20", "the root of a function's schema makes no choice", reported),
+		schemas(rule.RootChoosesNothing)),
+	judged("TSC-004/references", sureRule("O-20", "a function's schema has what it refers to", reported),
+		schemas(rule.ReferencesResolve)),
+	judged("PAR-008/unique", strictRule(liveRule("O-18", "each function has a name of its own; the words are inferred",
+		inferred, rule.Low, nil)), namesUnique),
+	judged("PAR-008/strict", sureRule("O-19", "strict schemas are closed and require every key", recorded),
+		strictSchemas(rule.LooseObject)),
+	judged("TSC-006/strict-keywords", sureRule("O-19", "strict schemas have only keywords that can be enforced",
+		recorded), strictSchemas(rule.UnenforceableKeyword)),
+	judged("NSP-005/named", liveRule("O-32",
+		"a call names the namespace of its tool where the tool is in no default one", reported, rule.Medium, nil),
+		callsNameNamespace),
+	judged("PAR-005/has-tools", liveRule("O-29", "tool_choice requires a tool only of a request with tools", inferred,
+		rule.Medium, nil), choiceHasTools),
+	judged("PAR-005/named-tool", liveRule("O-29", "tool_choice names a tool of the request", inferred, rule.Medium,
+		nil), choiceNamesTool),
 }
 
 // offered lists the tools that the client runs, those in namespaces too.
@@ -66,7 +77,8 @@ func choiceOf(root *tree.Node) wire.Choice {
 		c.Kind, named = map[bool]string{true: "any", false: "auto"}[n.Text("mode") == "required"], n.List("tools")
 	}
 	for _, t := range named {
-		if kind, name := t.Text("type"), t.Text("name"); (kind == "function" || kind == "custom") && (name != "" || c.Kind == "tool") {
+		if kind, name := t.Text("type"), t.Text("name"); (kind == "function" || kind == "custom") &&
+			(name != "" || c.Kind == "tool") {
 			c.Names = append(c.Names, name)
 		}
 	}
@@ -83,7 +95,8 @@ func inFunction(find func(schema *tree.Node) (path, ours, words string)) func(*w
 	return func(t *wire.Tool) (f rule.SchemaFault) {
 		words := ""
 		if f.Path, f.Text, words = find(t.Schema); words != "" {
-			f.Refusal = invalid("invalid_function_parameters", t.SchemaPath, "Invalid schema for function '%s': %s", t.Node.Text("name"), words)
+			f.Refusal = invalid("invalid_function_parameters", t.SchemaPath, "Invalid schema for function '%s': %s",
+				t.Node.Text("name"), words)
 		}
 		return f
 	}
@@ -91,9 +104,11 @@ func inFunction(find func(schema *tree.Node) (path, ours, words string)) func(*w
 
 // namesUnique leaves out the tools of items, which may repeat others: recorded.
 func namesUnique(q *request, p *rule.Pass) {
-	p.JudgeUnique(slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return t.IsAdded }), func(t *wire.Tool) *rule.Refusal {
-		return invalid("invalid_value", "tools", "Duplicate tool name '%s' in 'tools'. Tool names must be unique.", t.Node.Text("name"))
-	})
+	p.JudgeUnique(slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return t.IsAdded }),
+		func(t *wire.Tool) *rule.Refusal {
+			return invalid("invalid_value", "tools", "Duplicate tool name '%s' in 'tools'. Tool names must be unique.",
+				t.Node.Text("name"))
+		})
 	for _, b := range p.Breaches { // the model cannot tell the two apart
 		b.Consequence = "degraded"
 	}
@@ -127,10 +142,12 @@ func strictSchemas(find func(schema *tree.Node) (path, ours, words string)) func
 			p.Observe()
 			if path, ours, words := find(format.Get("schema")); ours != "" {
 				p.Report("text.format.schema"+path, "the schema of the answer: %s", ours).
-					Refuse(invalid("invalid_json_schema", "text.format.schema", "Invalid schema for response_format '%s': %s", format.Text("name"), words))
+					Refuse(invalid("invalid_json_schema", "text.format.schema",
+						"Invalid schema for response_format '%s': %s", format.Text("name"), words))
 			}
 		}
-		p.JudgeSchemas(slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return !t.IsStrict }), inFunction(find))
+		p.JudgeSchemas(slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return !t.IsStrict }),
+			inFunction(find))
 	}
 }
 

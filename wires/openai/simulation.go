@@ -19,7 +19,8 @@ func Simulation() *script.Simulation {
 		ListModels: func(url.Values) []byte { return Models() }, ShowModel: Model, Holds: holdsKind,
 		Compacted: Window, OpenMessage: openMessage,
 		Storage: &script.Storage{
-			ID: ResponseID, Keeps: isKept, Queued: func(body []byte) []byte { return unfinishedResponse(body, "queued") },
+			ID: ResponseID, Keeps: isKept,
+			Queued:   func(body []byte) []byte { return unfinishedResponse(body, "queued") },
 			Previous: func(request *tree.Node) string { return request.Text(memberPrevious) },
 			Lost:     previousLost, Continue: continueFrom, Answer: answerStored,
 		},
@@ -57,11 +58,13 @@ func holdsKind(kind string, n *tree.Node) bool {
 func openMessage(message *tree.Node) (request []byte, warmsUp bool, refusal *rule.Refusal) {
 	kind := message.Get("type")
 	if kind.Text() != "response.create" {
-		return nil, false, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Param: "type",
+		return nil, false, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error",
+			Code: "invalid_value", Param: "type",
 			Message: fmt.Sprintf("Invalid value: '%s'. Supported values are: 'response.create'.", kind.Text())}
 	}
 	if message.True("background") {
-		return nil, false, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "unsupported_parameter", Param: "background",
+		return nil, false, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error",
+			Code: "unsupported_parameter", Param: "background",
 			Message: "Unsupported parameter: 'background' is not supported over WebSocket."}
 	}
 	generate := message.Get("generate")

@@ -27,7 +27,8 @@ const memberPrevious = "previous_response_id"
 // previousLost refuses a request whose previous response is not, or no longer, there (rule O-25).
 func previousLost(id string) *rule.Refusal {
 	return &rule.Refusal{Rule: "O-25", Status: http.StatusBadRequest, Type: "invalid_request_error",
-		Code: "previous_response_not_found", Param: memberPrevious, Message: fmt.Sprintf("Previous response with id '%s' not found.", id)}
+		Code: "previous_response_not_found", Param: memberPrevious,
+		Message: fmt.Sprintf("Previous response with id '%s' not found.", id)}
 }
 
 // continueFrom puts the conversation up to a response before the input of a request. The thoughts of that
@@ -36,7 +37,8 @@ func continueFrom(request *tree.Node, before script.Reply) (whole, alone []byte)
 	before.Request.Form, before.Request.IssuesTokens = script.FormUnary, true
 	response := script.ParseOwn(Provider{}.Frames(before)[0])
 	input := script.Array{}
-	for _, of := range []*tree.Node{before.Request.Document.Get("input"), response.Get("output"), request.Get("input")} {
+	for _, of := range []*tree.Node{before.Request.Document.Get("input"), response.Get("output"),
+		request.Get("input")} {
 		for _, item := range inputItems(of) {
 			input = append(input, item)
 		}
@@ -47,7 +49,8 @@ func continueFrom(request *tree.Node, before script.Reply) (whole, alone []byte)
 
 // answerStored answers a request about a stored response. A response that is made in the background is in
 // progress the first time that a client looks and done the second time.
-func answerStored(op script.Operation, id string, r *http.Request, kept *script.Kept) (script.Form, [][]byte, *rule.Refusal) {
+func answerStored(op script.Operation, id string, r *http.Request, kept *script.Kept) (script.Form, [][]byte,
+	*rule.Refusal) {
 	if kept == nil {
 		return 0, nil, &rule.Refusal{Status: http.StatusNotFound, Type: "invalid_request_error",
 			Message: fmt.Sprintf("Response with id '%s' not found.", id)}
@@ -97,8 +100,10 @@ func resumeStream(reply script.Reply, startingAfter string) (script.Form, [][]by
 	if startingAfter != "" {
 		n, err := strconv.Atoi(startingAfter)
 		if err != nil {
-			return 0, nil, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_type",
-				Param: "starting_after", Message: "Invalid type for 'starting_after': expected an integer, but got a string instead."}
+			return 0, nil, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error",
+				Code:    "invalid_type",
+				Param:   "starting_after",
+				Message: "Invalid type for 'starting_after': expected an integer, but got a string instead."}
 		}
 		after = n
 	}
@@ -128,19 +133,22 @@ func listItems(reply script.Reply, order, after, most string) script.Object {
 			first = last
 		}
 	}
-	return script.Object{"object", "list", "data", data, "first_id", first, "has_more", len(list) > limit, "last_id", last}
+	return script.Object{"object", "list", "data", data, "first_id", first, "has_more", len(list) > limit,
+		"last_id", last}
 }
 
 // unfinishedResponse is a response that has nothing to show yet.
 func unfinishedResponse(response []byte, status string) []byte {
-	return script.WithMembers(script.ParseOwn(response), "status", `"`+status+`"`, "background", "true", "output", "[]", "completed_at", "null", "usage", "null")
+	return script.WithMembers(script.ParseOwn(response), "status", `"`+status+`"`, "background", "true", "output", "[]",
+		"completed_at", "null", "usage", "null")
 }
 
 // inputItems are the items of an input. A text is one message.
 func inputItems(input *tree.Node) []*tree.Node {
 	if input.Is(tree.String) {
 		part := script.Object{"type", "input_text", "text", input}
-		return []*tree.Node{script.ParseOwn(script.JSON(script.Object{"type", "message", "role", "user", "content", script.Array{part}}))}
+		return []*tree.Node{script.ParseOwn(script.JSON(script.Object{"type", "message", "role", "user", "content",
+			script.Array{part}}))}
 	}
 	return slices.Clone(input.List())
 }
@@ -168,7 +176,8 @@ func withIDs(items []*tree.Node, r script.Reply) []*tree.Node {
 			changes = append(changes, "status", `"completed"`)
 		}
 		if content.Is(tree.String) {
-			changes = append(changes, "content", string(script.JSON(script.Array{inputPart(item.Text("role"), content)})))
+			changes = append(changes, "content",
+				string(script.JSON(script.Array{inputPart(item.Text("role"), content)})))
 		}
 		items[i] = script.ParseOwn(script.WithMembers(item, changes...))
 	}
@@ -177,7 +186,8 @@ func withIDs(items []*tree.Node, r script.Reply) []*tree.Node {
 
 func inputPart(role string, content *tree.Node) script.Object {
 	if role == "assistant" {
-		return script.Object{"type", "output_text", "annotations", script.Array{}, "logprobs", script.Array{}, "text", content}
+		return script.Object{"type", "output_text", "annotations", script.Array{}, "logprobs", script.Array{},
+			"text", content}
 	}
 	return script.Object{"type", "input_text", "text", content}
 }

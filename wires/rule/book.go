@@ -109,7 +109,8 @@ func Register(wire string, b *Book) error {
 	}
 	for _, r := range b.Rules {
 		if r.ID == "" || r.Demand == "" || r.Source == "" || r.Confidence == "" {
-			return fmt.Errorf("wire %q: rule %q (%s) needs an id, a demand, a source and a confidence", wire, r.ID, r.Demand)
+			return fmt.Errorf("wire %q: rule %q (%s) needs an id, a demand, a source and a confidence", wire,
+				r.ID, r.Demand)
 		}
 	}
 	for i, aspect := range b.Aspects {

@@ -16,7 +16,8 @@ var commonRules = []Rule[*Seen]{
 		return f.Kind == members.Missing || f.Kind == members.Empty || f.Kind == members.Null && f.Member.Required
 	})},
 	{Aspect: "PAR-007/type", Hosts: AnyHost, Run: faulty(func(f members.Fault) bool {
-		return f.Kind == members.WrongType || f.Kind == members.WrongValue || f.Kind == members.Null && !f.Member.Required
+		return f.Kind == members.WrongType || f.Kind == members.WrongValue ||
+			f.Kind == members.Null && !f.Member.Required
 	})},
 	{Aspect: "PAR-007/range", Run: membersInRange},
 	{Aspect: "PAR-011/beta-members", Hosts: PublicAPI, Run: membersHaveBeta},
@@ -65,7 +66,8 @@ func (b *Book) Inspect(seen *Seen) *members.Found {
 	takesUnknown := b.TakesUnknown != nil && b.TakesUnknown(seen)
 	found.Faults = slices.DeleteFunc(found.Faults, func(f members.Fault) bool {
 		isTop := f.At.String() == f.Name
-		return f.Side == members.SimulatorOnly || takesUnknown && f.Kind == members.Unknown || isTop && f.Kind == members.Missing && f.Name == "model" && seen.IsModelInPath ||
+		return f.Side == members.SimulatorOnly || takesUnknown && f.Kind == members.Unknown ||
+			isTop && f.Kind == members.Missing && f.Name == "model" && seen.IsModelInPath ||
 			isTop && f.Kind == members.Unknown && seen.IsMessage && slices.Contains(messageMembers, f.Name)
 	})
 	return found
@@ -106,14 +108,16 @@ func faulty(isWanted func(members.Fault) bool) func(*Seen, *Pass) {
 func membersKnown(s *Seen, p *Pass) {
 	if s.IsOwnModel {
 		faulty(func(f members.Fault) bool {
-			return (f.Kind == members.Unknown || f.Kind == members.UnknownType) && !(f.IsOfBlock() && s.WasIssued(f.Name))
+			return (f.Kind == members.Unknown || f.Kind == members.UnknownType) &&
+				!(f.IsOfBlock() && s.WasIssued(f.Name))
 		})(s, p)
 	}
 }
 
 func membersInRange(s *Seen, p *Pass) {
 	if s.IsOwnModel {
-		faulty(func(f members.Fault) bool { return f.Kind == members.OutOfRange || f.Kind == members.WrongLength })(s, p)
+		faulty(func(f members.Fault) bool { return f.Kind == members.OutOfRange || f.Kind == members.WrongLength })(s,
+			p)
 	}
 }
 

@@ -18,7 +18,8 @@ var unenforceable = []string{"allOf", "oneOf", "not", "dependentRequired", "depe
 // SchemaSound holds a schema to what any JSON Schema of a function has to be.
 func SchemaSound(root *tree.Node) (path, ours, words string) {
 	if kind := root.Get("type"); kind.Text() != "object" {
-		return "", RootType(root), fmt.Sprintf(`schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`, cmp.Or(kind.Text(), "None"))
+		return "", RootType(root), fmt.Sprintf(`schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`,
+			cmp.Or(kind.Text(), "None"))
 	}
 	for at, s := range tree.Schemas(root) {
 		kind := s.Get("type")
@@ -64,7 +65,8 @@ func ReferencesResolve(root *tree.Node) (path, ours, words string) {
 	for at, s := range tree.Schemas(root) {
 		if ref := s.Text("$ref"); strings.HasPrefix(ref, "#") && tree.ResolvePointer(root, ref) == nil {
 			return at.Path + ".$ref", fmt.Sprintf("%.80q refers to nothing in the schema", ref),
-				fmt.Sprintf("In context=%s, reference to component '%s' which was not found in the schema.", pythonTuple(at.Names), ref)
+				fmt.Sprintf("In context=%s, reference to component '%s' which was not found in the schema.",
+					pythonTuple(at.Names), ref)
 		}
 	}
 	return "", "", ""
@@ -75,7 +77,8 @@ func UnenforceableKeyword(root *tree.Node) (path, ours, words string) {
 	for at, s := range tree.Schemas(root) {
 		for _, word := range unenforceable {
 			if s.Given(word) != nil {
-				return at.Path + "." + word, word + " is not permitted in a strict schema", fmt.Sprintf("In context=%s, '%s' is not permitted.", pythonTuple(at.Names), word)
+				return at.Path + "." + word, word + " is not permitted in a strict schema",
+					fmt.Sprintf("In context=%s, '%s' is not permitted.", pythonTuple(at.Names), word)
 			}
 		}
 	}
@@ -91,7 +94,8 @@ func LooseObject(root *tree.Node) (path, ours, words string) {
 			continue
 		case !s.False("additionalProperties"):
 			return at.Path, "additionalProperties is not false",
-				fmt.Sprintf("In context=%s, 'additionalProperties' is required to be supplied and to be false.", pythonTuple(at.Names))
+				fmt.Sprintf("In context=%s, 'additionalProperties' is required to be supplied and to be false.",
+					pythonTuple(at.Names))
 		}
 		for _, name := range properties.Names() {
 			if !slices.ContainsFunc(s.List("required"), func(r *tree.Node) bool { return r.Text() == name }) {

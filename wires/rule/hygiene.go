@@ -24,7 +24,8 @@ func bodyIsDocument(s *Seen, p *Pass) {
 	}
 	_, err := tree.Parse(s.Body)
 	if err == nil {
-		p.ReportAt(wire.Place{Event: -1}, "the body is nested more than %d levels deep, and is not judged", wire.MaxDepth).Consequence = string(specs.Degraded)
+		p.ReportAt(wire.Place{Event: -1}, "the body is nested more than %d levels deep, and is not judged",
+			wire.MaxDepth).Consequence = string(specs.Degraded)
 		return
 	}
 	what, at := err.Error(), 0
@@ -43,7 +44,8 @@ func bodyIsDocument(s *Seen, p *Pass) {
 func membersOnce(s *Seen, p *Pass) {
 	p.Observe()
 	if n, path := doubledMember(s.Root, ""); n != nil {
-		p.ReportAt(wire.At(n, path), "the member stands twice in its object: readers differ in which they take, and the two are %s and another value", Shorten(n.Raw()))
+		p.ReportAt(wire.At(n, path),
+			"the member stands twice in its object: readers differ in which they take, and the two are %s and another value", Shorten(n.Raw()))
 	}
 }
 
@@ -113,7 +115,8 @@ func keyNotInBody(s *Seen, p *Pass) {
 		p.Observe()
 		if at := bytes.Index(s.Body, []byte(c.value)); at >= 0 {
 			p.ReportAt(wire.Place{Event: -1, Off: at, Path: s.Root.PathAt(at)},
-				"the key of the header %s (%s) stands in the body as well, where the model reads it", c.name, Mask(c.value))
+				"the key of the header %s (%s) stands in the body as well, where the model reads it", c.name,
+				Mask(c.value))
 		}
 	}
 }
@@ -127,7 +130,8 @@ func credentialsOfProvider(s *Seen, p *Pass) {
 	for _, other := range wires.All() {
 		for _, name := range other.Credentials.Accounts {
 			if other.Host != s.Wire.Host && s.Header.Get(name) != "" {
-				p.ReportAt(HeaderPlace(strings.ToLower(name)), "the header %s is a credential of %s, and the request goes to %s",
+				p.ReportAt(HeaderPlace(strings.ToLower(name)),
+					"the header %s is a credential of %s, and the request goes to %s",
 					strings.ToLower(name), other.Vendor, s.Wire.Vendor)
 			}
 		}

@@ -29,7 +29,8 @@ func pdfIsPDF(s *Seen, p *Pass) {
 		p.Observe()
 		// Readers look for the mark in the first kilobyte.
 		if head := decodeHead(m.Data, 1<<10); len(head) >= 5 && !bytes.Contains(head, []byte("%PDF")) {
-			p.Report(m.Place.Path, "the %s is called %s and begins with %.20q", m.Kind, PDFType, head).Rule = s.Wire.RuleFor(wires.NotPDF)
+			p.Report(m.Place.Path, "the %s is called %s and begins with %.20q", m.Kind, PDFType,
+				head).Rule = s.Wire.RuleFor(wires.NotPDF)
 		}
 	}
 }
@@ -110,7 +111,8 @@ func unreachable(address string) string {
 		return "it is a path on this machine"
 	case host == "localhost" || strings.HasSuffix(host, ".localhost") || ip.IsLoopback() || ip.IsUnspecified():
 		return "it leads to this machine"
-	case ip.IsPrivate() || ip.IsLinkLocalUnicast() || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal"):
+	case ip.IsPrivate() || ip.IsLinkLocalUnicast() || strings.HasSuffix(host, ".local") ||
+		strings.HasSuffix(host, ".internal"):
 		return "it leads into a private network"
 	}
 	return ""

@@ -54,7 +54,8 @@ type Exchange struct {
 // IsStream reports whether the reply came as a stream with status 200.
 func (x *Exchange) IsStream() bool {
 	w := wires.Find(x.Wire)
-	return x.Status == http.StatusOK && (x.Reply.Form == wire.SSE || x.Reply.Form == wire.Array && w != nil && w.Ending.IsWholeArray != nil)
+	return x.Status == http.StatusOK &&
+		(x.Reply.Form == wire.SSE || x.Reply.Form == wire.Array && w != nil && w.Ending.IsWholeArray != nil)
 }
 
 // At returns the place of a value inside an event of the reply. The event -1 stands for a body
@@ -175,7 +176,8 @@ func JudgeReply(x *Exchange) []*ReplyPass {
 		own.Reply = wire.ReadReply(own.Wire, own.Status, own.Body)
 	}
 	passes := JudgeReplies(transportRules, &own)
-	if b := Books()[own.Wire]; b != nil && b.JudgeReply != nil && (own.bringsReply() || own.Status >= http.StatusBadRequest) {
+	if b := Books()[own.Wire]; b != nil && b.JudgeReply != nil &&
+		(own.bringsReply() || own.Status >= http.StatusBadRequest) {
 		passes = append(passes, b.JudgeReply(&own)...)
 	}
 	return passes
@@ -197,7 +199,8 @@ func EndsWhole(x *Exchange, p *Pass) {
 // FormIsAsked judges that a request for a stream is answered by one, and any other request by one document: a client
 // chooses its reader by what it asked for.
 func FormIsAsked(x *Exchange, p *Pass) {
-	if x.Asked.Doc == nil || x.Asked.Op != wire.Generate || x.Status != http.StatusOK || x.WebSocket || !x.Reply.Err.Null() {
+	if x.Asked.Doc == nil || x.Asked.Op != wire.Generate || x.Status != http.StatusOK || x.WebSocket ||
+		!x.Reply.Err.Null() {
 		return
 	}
 	switch isStream := x.IsStream() && len(x.Reply.Events) > 0; {

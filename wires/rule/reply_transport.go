@@ -183,7 +183,8 @@ func streamHasEvent(x *Exchange, p *Pass) {
 	p.Observe()
 	isRead := func(e wire.StreamEvent) bool { return e.JSON != nil }
 	if x.Reply.Form != wire.Document && !slices.ContainsFunc(x.Reply.Events, isRead) { // a document may have been cut
-		p.ReportAt(x.EventPlace(-1), "a stream was asked for, and the body of %d bytes holds no event that can be read: it begins with %q",
+		p.ReportAt(x.EventPlace(-1),
+			"a stream was asked for, and the body of %d bytes holds no event that can be read: it begins with %q",
 			len(x.Body), quoted(x.Body))
 	}
 }
@@ -209,7 +210,8 @@ func successIsReply(x *Exchange, p *Pass) {
 	case doc != nil && x.Reply.Form == wire.Document:
 		p.Observe()
 		if doc.Has("error") && doc.Any("content", "output", "candidates") == nil {
-			p.ReportAt(x.EventPlace(-1), "status %d with an error in place of a reply: %q", x.Status, Shorten(errorWords(x)))
+			p.ReportAt(x.EventPlace(-1), "status %d with an error in place of a reply: %q", x.Status,
+				Shorten(errorWords(x)))
 		} else if x.Reply.End == wire.Cut {
 			p.ReportAt(x.EventPlace(-1), "status %d with a document that is not a reply of %s: it has no %s", x.Status,
 				w.Vendor, w.ReplyMember)
@@ -219,7 +221,8 @@ func successIsReply(x *Exchange, p *Pass) {
 		p.ReportAt(x.EventPlace(-1), "status %d with an array, which is not a reply of %s", x.Status, w.Vendor)
 	case !x.Asked.WantsStream && x.Reply.Form == wire.Other && !isBlank(x.Body):
 		p.Observe()
-		p.ReportAt(x.EventPlace(-1), "status %d with a body that is not JSON: it begins with %q", x.Status, quoted(x.Body))
+		p.ReportAt(x.EventPlace(-1), "status %d with a body that is not JSON: it begins with %q", x.Status,
+			quoted(x.Body))
 	}
 }
 
@@ -227,7 +230,8 @@ func successIsReply(x *Exchange, p *Pass) {
 func refusalHasStatus(x *Exchange, p *Pass) {
 	if x.succeeds() && x.Reply.End == wire.Refused && x.Reply.Form == wire.Document {
 		p.Observe()
-		p.ReportAt(x.EventPlace(-1), "status %d with an error in place of a reply: %q", x.Status, Shorten(errorWords(x)))
+		p.ReportAt(x.EventPlace(-1), "status %d with an error in place of a reply: %q", x.Status,
+			Shorten(errorWords(x)))
 	}
 }
 
@@ -262,8 +266,10 @@ func encodingIsTrue(x *Exchange, p *Pass) {
 	p.Observe()
 	asked := x.RequestHeader.Get("Accept-Encoding")
 	switch coding := strings.ToLower(strings.TrimSpace(x.Header.Get("Content-Encoding"))); {
-	case coding != "" && coding != "identity" && asked != "" && !strings.Contains(asked, "*") && !strings.Contains(strings.ToLower(asked), coding):
-		p.ReportAt(HeaderPlace("content-encoding"), "the body is sent as %s, and the client accepts %s only", Shorten(coding), Shorten(asked))
+	case coding != "" && coding != "identity" && asked != "" && !strings.Contains(asked, "*") &&
+		!strings.Contains(strings.ToLower(asked), coding):
+		p.ReportAt(HeaderPlace("content-encoding"), "the body is sent as %s, and the client accepts %s only",
+			Shorten(coding), Shorten(asked))
 	case x.Sent != nil && (coding == "gzip" || coding == "zstd") && !looksCompressed(x.Sent):
 		p.ReportAt(HeaderPlace("content-encoding"), "content-encoding says %s, and the body is not compressed", coding)
 	case coding == "" && looksCompressed(sent):
@@ -293,7 +299,8 @@ func errorIsJSON(x *Exchange, p *Pass) {
 		return
 	}
 	if p.Observe(); x.Reply.Doc == nil && !isBlank(x.Body) {
-		p.ReportAt(x.EventPlace(-1), "the error with status %d is not JSON: it begins with %q", x.Status, quoted(x.Body))
+		p.ReportAt(x.EventPlace(-1), "the error with status %d is not JSON: it begins with %q", x.Status,
+			quoted(x.Body))
 	}
 }
 
@@ -351,11 +358,13 @@ func askedModelAnswers(x *Exchange, p *Pass) {
 	}
 	asked := ModelAsked(x.Asked, x.URL)
 	family, bare := specs.ParseModel(asked).Family, asked[strings.LastIndexByte(asked, '/')+1:]
-	if strings.Contains(x.URL, "/deployments/") || family == "" || !strings.HasPrefix(bare, family) && family != "claude" {
+	if strings.Contains(x.URL, "/deployments/") || family == "" || !strings.HasPrefix(bare, family) &&
+		family != "claude" {
 		return // the path names a deployment, whatever the model, or nobody knows the name
 	}
 	wanted := append(x.Asked.Doc.Get("fallbacks").Texts(), asked)
-	for _, said := range []struct{ where, model string }{{"the reply", x.Reply.Model}, {"the header openai-model", x.Header.Get("Openai-Model")}} {
+	for _, said := range []struct{ where, model string }{{"the reply", x.Reply.Model},
+		{"the header openai-model", x.Header.Get("Openai-Model")}} {
 		if said.model == "" || strings.Contains(said.model, "REDACTED") {
 			continue
 		}
@@ -369,10 +378,12 @@ func askedModelAnswers(x *Exchange, p *Pass) {
 		}
 		note := "; its host may have names of its own"
 		u, err := url.Parse(x.URL)
-		if w := wires.Find(x.Wire); x.StandsIn || err != nil || w == nil || w.OwnHosts.MatchString(strings.ToLower(u.Hostname())) {
+		if w := wires.Find(x.Wire); x.StandsIn || err != nil || w == nil ||
+			w.OwnHosts.MatchString(strings.ToLower(u.Hostname())) {
 			note = ""
 		}
-		b := p.ReportAt(at, "%q was asked for, and %s is of %q%s", Shorten(asked), said.where, Shorten(said.model), note)
+		b := p.ReportAt(at, "%q was asked for, and %s is of %q%s", Shorten(asked), said.where,
+			Shorten(said.model), note)
 		b.Form, b.Args = strings.ReplaceAll(b.Message(), "%", "%%"), nil // other models are another cause
 		return
 	}

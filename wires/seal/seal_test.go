@@ -117,7 +117,8 @@ func TestSeals(t *testing.T) {
 			Origin: rapid.String().Draw(t, "origin"), Model: rapid.String().Draw(t, "model"),
 			Content: rapid.SliceOf(rapid.Byte()).Draw(t, "content"),
 		}
-		p := Place{Reply: rapid.StringN(0, 80, 200).Draw(t, "reply"), Ordinal: rapid.Uint16().Draw(t, "n"), Total: rapid.Uint16().Draw(t, "of")}
+		p := Place{Reply: rapid.StringN(0, 80, 200).Draw(t, "reply"), Ordinal: rapid.Uint16().Draw(t, "n"),
+			Total: rapid.Uint16().Draw(t, "of")}
 		if first, again := k.Envelope(f, p), k.Envelope(f, p); first != again {
 			t.Fatal("the same facts give two tokens")
 		}

@@ -57,7 +57,8 @@ func (t *talk) RunStep(ctx context.Context, step harness.Step) (evidence.Process
 		}
 		for i, call := range said.Calls {
 			if i == 0 || !t.losesResults {
-				t.turns = append(t.turns, map[string]any{"who": "tool", "call": call.ID, "words": "The arguments were " + string(call.With)})
+				t.turns = append(t.turns, map[string]any{"who": "tool", "call": call.ID,
+					"words": "The arguments were " + string(call.With)})
 			}
 		}
 	}
@@ -77,7 +78,8 @@ func (t *talk) ask(ctx context.Context, step harness.Step) (said reply, err erro
 	for _, role := range []string{"echo", "fail", "noargs", "slow", "large", "awkward"} {
 		tools = append(tools, map[string]any{"name": "conform_" + role, "takes": map[string]any{"type": "object"}})
 	}
-	body, err := json.Marshal(map[string]any{"model": step.Model, "manners": step.System, "tools": tools, "turns": t.turns})
+	body, err := json.Marshal(map[string]any{"model": step.Model, "manners": step.System, "tools": tools,
+		"turns": t.turns})
 	if err != nil {
 		return said, err
 	}

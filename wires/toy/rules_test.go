@@ -11,18 +11,21 @@ import (
 
 var rules = []rule.Rule[*tree.Node]{
 	{
-		Info:   rule.Info{ID: "TOY-1", Demand: "somebody says something", Source: "invented", Confidence: rule.High, Least: rule.Live},
+		Info: rule.Info{ID: "TOY-1", Demand: "somebody says something", Source: "invented", Confidence: rule.High,
+			Least: rule.Live},
 		Aspect: "PAR-006/required", Hosts: rule.AnyHost, Run: somebodySpeaks,
 	},
 	{
-		Info:   rule.Info{ID: "TOY-2", Demand: "each call has a result", Source: "invented", Confidence: rule.High, Least: rule.Live},
+		Info: rule.Info{ID: "TOY-2", Demand: "each call has a result", Source: "invented", Confidence: rule.High,
+			Least: rule.Live},
 		Aspect: "ORD-001/answered", Hosts: rule.AnyHost, Run: callsAreAnswered,
 	},
 }
 
 func somebodySpeaks(body *tree.Node, p *rule.Pass) {
 	if p.Observe(); len(body.List("turns")) == 0 {
-		p.Report("turns", "nobody says anything").Refuse(&rule.Refusal{Status: 400, Type: "silence", Message: "Say something."})
+		p.Report("turns", "nobody says anything").Refuse(&rule.Refusal{Status: 400, Type: "silence",
+			Message: "Say something."})
 	}
 }
 

@@ -28,16 +28,22 @@ func Simulation() *script.Simulation {
 		ShowModel:  func(id string) ([]byte, bool) { return script.JSON(id), id == "toy-1" },
 		Holds:      func(string, *tree.Node) bool { return false },
 		Refusals: map[string]rule.Refusal{
-			"not_found": {Status: 404, Message: "There is no {path}."}, "wrong_key": {Status: 401, Message: "Wrong key."}, "not_allowed": {Status: 405, Message: "Not by {method}."},
-			"no_model": {Status: 404, Message: "There is no {id}."}, "too_large": {Status: 413, Message: "Too much."},
-			"upgrade": {Status: 426, Message: script.NoWebSocket}, "coding": {Status: 415, Message: script.UnknownCoding},
-			"rate_limit": {Status: 429, Message: "Slowly."}, "quota": {Status: 429, Message: "Enough for today."},
+			"not_found":   {Status: 404, Message: "There is no {path}."},
+			"wrong_key":   {Status: 401, Message: "Wrong key."},
+			"not_allowed": {Status: 405, Message: "Not by {method}."},
+			"no_model":    {Status: 404, Message: "There is no {id}."},
+			"too_large":   {Status: 413, Message: "Too much."},
+			"upgrade":     {Status: 426, Message: script.NoWebSocket},
+			"coding":      {Status: 415, Message: script.UnknownCoding},
+			"rate_limit":  {Status: 429, Message: "Slowly."}, "quota": {Status: 429, Message: "Enough for today."},
 			"overloaded": {Status: 503, Message: "Too many talk."}, "server": {Status: 500, Message: "Sorry."},
 			"timeout": {Status: 504, Message: "Too late."}, "context": {Status: 400, Message: "Too long."},
 			"image": {Status: 400, Message: "No pictures."}, "token": {Status: 400, Message: "No secrets."},
-			"script_invalid": {Status: 400, Message: "{said}"}, "script_auth": {Status: 400, Message: "{said}"}, "script_model": {Status: 400, Message: "{said}"},
+			"script_invalid": {Status: 400, Message: "{said}"}, "script_auth": {Status: 400, Message: "{said}"},
+			"script_model":      {Status: 400, Message: "{said}"},
 			"script_overloaded": {Status: 400, Message: "Sorry."}, "script_server": {Status: 400, Message: "Sorry."},
-			"tool": {Status: 400, Message: "The tool {tool} is odd."}, "effort": {Status: 400, Message: "Not so eager."},
+			"tool":   {Status: 400, Message: "The tool {tool} is odd."},
+			"effort": {Status: 400, Message: "Not so eager."},
 		},
 	}
 }
@@ -123,7 +129,8 @@ func (provider) Frames(r script.Reply) (frames [][]byte) {
 				add(script.Object{"type", "word", "text", piece})
 			}
 		case specs.KindCall:
-			call := script.Object{"id", r.ID("call-", n, script.Hex, 8), "tool", b.Name, "with", json.RawMessage(b.Arguments())}
+			call := script.Object{"id", r.ID("call-", n, script.Hex, 8), "tool", b.Name, "with",
+				json.RawMessage(b.Arguments())}
 			calls = append(calls, call)
 			add(append(script.Object{"type", "call"}, call...))
 		default: // it does not think aloud

@@ -55,7 +55,8 @@ const secret = "tk-9fQ2xLw81ZmNp4RtVb7K"
 // TestFolderIsEnough holds that the wire is recorded, redacted, replayed and judged by its folder alone.
 func TestFolderIsEnough(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "toy.yaml")
-	file, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceLive, Matching: replay.Rules()}, cassette.CreateOptions{})
+	file, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceLive, Matching: replay.Rules()},
+		cassette.CreateOptions{})
 	check(t, err)
 	recorder, err := record.New(record.Config{Transport: provider{}, Writer: file, Redactor: redact.New(nil)})
 	check(t, err)
@@ -93,8 +94,10 @@ func TestRuleIsEnough(t *testing.T) {
 	rules, err := report.RulesOf(specs.CurrentSet)
 	check(t, err)
 	for turns, want := range map[string]string{`[]`: "TOY-1", `[{"who":"user","words":"hi"}]`: ""} {
-		ev := evidence.Evidence{Exchanges: []evidence.Exchange{{Provider: "toy", Process: -1, Provenance: evidence.ProvenanceSynthetic,
-			Request:  evidence.Request{Method: http.MethodPost, URL: "https://talk.toy.example/v0/talk", Body: []byte(`{"model":"toy-1","turns":` + turns + `}`)},
+		ev := evidence.Evidence{Exchanges: []evidence.Exchange{{Provider: "toy", Process: -1,
+			Provenance: evidence.ProvenanceSynthetic,
+			Request: evidence.Request{Method: http.MethodPost, URL: "https://talk.toy.example/v0/talk",
+				Body: []byte(`{"model":"toy-1","turns":` + turns + `}`)},
 			Response: evidence.Response{Status: 200, Body: []byte(`{"words":"hello"}`)}}}}
 		got := ""
 		for _, res := range report.Judge(rules, &ev) {
@@ -136,7 +139,8 @@ func check(t *testing.T, err error) {
 
 // TestLintIsEnough holds that a request, and tools, are judged before anything is sent.
 func TestLintIsEnough(t *testing.T) {
-	found, err := lint.Request("", "", []byte(`{"model":"toy-1","turns":[{"who":"model","calls":[{"id":"1","tool":"a","with":{}}]}]}`))
+	found, err := lint.Request("", "",
+		[]byte(`{"model":"toy-1","turns":[{"who":"model","calls":[{"id":"1","tool":"a","with":{}}]}]}`))
 	check(t, err)
 	if len(found.Findings) != 1 || found.Findings[0].Rule != "TOY-2" || found.Findings[0].Path != "turns[0].calls[0]" {
 		t.Errorf("%+v", found)

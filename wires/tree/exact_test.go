@@ -41,7 +41,8 @@ func TestParseElements(t *testing.T) {
 		n      int
 		closed bool
 	}{
-		`[{"a":1},{"b":2}]`: {2, true}, `[{"a":1},{"b":`: {1, false}, `[{"a":1},`: {1, false}, `[`: {0, false}, `[]`: {0, true}, `{}`: {0, false}, ``: {0, false},
+		`[{"a":1},{"b":2}]`: {2, true}, `[{"a":1},{"b":`: {1, false}, `[{"a":1},`: {1, false}, `[`: {0, false},
+		`[]`: {0, true}, `{}`: {0, false}, ``: {0, false},
 	} {
 		elems, closed := ParseElements(doc)
 		if len(elems) != want.n || closed != want.closed {
@@ -127,7 +128,8 @@ func TestSameTokens(t *testing.T) {
 // TestQuoteRoundTrip: any bytes survive being written and read.
 func TestQuoteRoundTrip(t *testing.T) {
 	// Bytes of the neighbourhood of surrogates, among any others.
-	byteOf := rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte{0xED, 0x9F, 0xA0, 0xAF, 0xB0, 0xBF, 0x80, '"', '\\', 0}))
+	byteOf := rapid.OneOf(rapid.Byte(),
+		rapid.SampledFrom([]byte{0xED, 0x9F, 0xA0, 0xAF, 0xB0, 0xBF, 0x80, '"', '\\', 0}))
 	rapid.Check(t, func(t *rapid.T) {
 		s := string(rapid.SliceOf(byteOf).Draw(t, "bytes"))
 		n, err := Parse(Quote(s))

@@ -365,7 +365,8 @@ func (n *Node) Texts() (texts []string) {
 // PathAt returns the path of the innermost value that covers a byte of the document.
 func (n *Node) PathAt(off int) string {
 	for path := ""; ; {
-		next := slices.IndexFunc(n.Items(), func(e *Node) bool { return e.Offset() <= off && off < e.Offset()+len(e.Raw()) })
+		next := slices.IndexFunc(n.Items(),
+			func(e *Node) bool { return e.Offset() <= off && off < e.Offset()+len(e.Raw()) })
 		switch {
 		case next < 0:
 			return strings.TrimPrefix(path, ".")

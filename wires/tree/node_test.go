@@ -22,7 +22,8 @@ func TestMembers(t *testing.T) {
 	if len(root.Names()) != 5 || root.Names()[2] != "a" || root.Items()[0].Raw() != "1" {
 		t.Errorf("names %v", root.Names())
 	}
-	if root.Get("b") == nil || !root.Get("b").Null() || root.Given("b") != nil || root.Has("b") || !root.Has("c") || root.Has("z") {
+	if root.Get("b") == nil || !root.Get("b").Null() || root.Given("b") != nil || root.Has("b") || !root.Has("c") ||
+		root.Has("z") {
 		t.Error("a null is there, but not given")
 	}
 	if root.Given("a", "b") == nil || root.Given("b", "z") != nil {
@@ -41,7 +42,8 @@ func TestAbsent(t *testing.T) {
 	var n *Node
 	_, isNumber := n.Number()
 	_, isWhole := n.Whole()
-	if n.Get("a").Given("b").Any("c", "d").Text() != "" || !n.Null() || n.False() || n.Int() != -1 || n.Offset() != 0 || n.Raw() != "" || n.Kind() != 0 || n.Is(Null) || n.True() || n.Has("a") || isNumber || isWhole ||
+	if n.Get("a").Given("b").Any("c", "d").Text() != "" || !n.Null() || n.False() || n.Int() != -1 || n.Offset() != 0 ||
+		n.Raw() != "" || n.Kind() != 0 || n.Is(Null) || n.True() || n.Has("a") || isNumber || isWhole ||
 		n.Names() != nil || n.Items() != nil || n.List() != nil || n.Decoded() != nil || n.Map() != nil {
 		t.Error("an absent value is something")
 	}
@@ -51,14 +53,16 @@ func TestNumbers(t *testing.T) {
 	for text, want := range map[string]struct {
 		value float64
 		whole bool
-	}{`1`: {1, true}, `-1.0`: {-1, true}, `1e2`: {100, true}, `1.5`: {1.5, false}, `1e15`: {1e15, false}, `1e999`: {0, false}, `"1"`: {0, false}} {
+	}{`1`: {1, true}, `-1.0`: {-1, true}, `1e2`: {100, true}, `1.5`: {1.5, false}, `1e15`: {1e15, false},
+		`1e999`: {0, false}, `"1"`: {0, false}} {
 		value, _ := mustParse(t, text).Number()
 		whole, isWhole := mustParse(t, text).Whole()
 		if value != want.value || isWhole != want.whole || isWhole && float64(whole) != want.value {
 			t.Errorf("%s is %v, whole %t", text, value, isWhole)
 		}
 	}
-	for text, want := range map[string]int{`0`: 0, `12`: 12, `-1`: -1, `1.0`: -1, `1e0`: -1, `1234567890`: -1, `"1"`: -1} {
+	for text, want := range map[string]int{`0`: 0, `12`: 12, `-1`: -1, `1.0`: -1, `1e0`: -1, `1234567890`: -1,
+		`"1"`: -1} {
 		if got := mustParse(t, text).Int(); got != want {
 			t.Errorf("%s is the index %d, want %d", text, got, want)
 		}

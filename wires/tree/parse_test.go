@@ -13,10 +13,14 @@ import (
 
 // samples are texts that are JSON, and some that are not.
 var samples = []string{
-	`{}`, `[]`, `""`, `0`, `null`, ` { "a" : [ 1 , {"b":[]} , "\\" , "\"" , "\\\"x" ] ,"a":true, "é\u00e9\n":"\ud83d\ude00" } `,
-	`[[[[1],2],3],4]`, "[\"a\\\\\",\"b\"\t,\r\n-1.5e3]", `{"":{"":""}}`, `[true,false,null]`, `[0,-0,0.5,1E5,-1e-5,10]`, `1e999`,
-	``, `{`, `[`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `[1,]`, `[1 2]`, `1 2`, `{"a" 1}`, `{1:2}`, `{"a":x}`, `"`, `"\`, `"\x"`, `"\u12"`, "\"\n\"",
-	"\"\\\n\"", `"\ud800"`, `"\ud800\u0041"`, "\"\xff\"", "\"a\xc3\"", `01`, `-`, `1.`, `.5`, `1e`, `1e+`, `--1`, `1-1`, `+1`, `tru`, `truex`, `nul`, `}`,
+	`{}`, `[]`, `""`, `0`, `null`,
+	` { "a" : [ 1 , {"b":[]} , "\\" , "\"" , "\\\"x" ] ,"a":true, "é\u00e9\n":"\ud83d\ude00" } `,
+	`[[[[1],2],3],4]`, "[\"a\\\\\",\"b\"\t,\r\n-1.5e3]", `{"":{"":""}}`, `[true,false,null]`,
+	`[0,-0,0.5,1E5,-1e-5,10]`, `1e999`,
+	``, `{`, `[`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `[1,]`, `[1 2]`, `1 2`, `{"a" 1}`, `{1:2}`, `{"a":x}`, `"`,
+	`"\`, `"\x"`, `"\u12"`, "\"\n\"",
+	"\"\\\n\"", `"\ud800"`, `"\ud800\u0041"`, "\"\xff\"", "\"a\xc3\"", `01`, `-`, `1.`, `.5`, `1e`, `1e+`, `--1`, `1-1`,
+	`+1`, `tru`, `truex`, `nul`, `}`,
 }
 
 // holdParse fails unless the three ways of reading take what the libraries take and
@@ -129,7 +133,8 @@ func TestErrors(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		``: "byte 0: ends too early", `{"a":`: "byte 4: ends too early", `{"a":1}{`: "byte 7: more than one value",
-		`[1,]`: "byte 2: invalid character ',' at start of value", strings.Repeat("[", 20_000): "byte 10000: exceeded max depth",
+		`[1,]`:                      "byte 2: invalid character ',' at start of value",
+		strings.Repeat("[", 20_000): "byte 10000: exceeded max depth",
 	} {
 		if _, err := Parse(text); err == nil || err.Error() != want {
 			t.Errorf("%.9q: %v, want %s", text, err, want)
@@ -161,7 +166,8 @@ func TestTrees(t *testing.T) {
 	}
 	for n, root := range trees {
 		list := root.Get("n").List()
-		if len(list) != n+1 || cap(list) != n+1 || list[n].Text() != "end" || n > 0 && list[n-1].Get("a").Text() != "b" {
+		if len(list) != n+1 || cap(list) != n+1 || list[n].Text() != "end" ||
+			n > 0 && list[n-1].Get("a").Text() != "b" {
 			t.Fatalf("tree %d has %d elements: %s", n, len(list), root.Raw())
 		}
 	}

@@ -129,7 +129,8 @@ func (e *SyntaxError) Error() string {
 // explainFault gives the fault of a text that is not JSON the place and the words of
 // jsontext, token by token, so that the place is near the fault.
 func explainFault(text string, fault *SyntaxError) *SyntaxError {
-	d := jsontext.NewDecoder(bytes.NewBufferString(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(bytes.NewBufferString(text), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	for {
 		if err := skipToken(d); err != nil {
 			fault.Offset, fault.Reason = reasonOf(int(d.InputOffset()), err)

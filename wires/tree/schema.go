@@ -13,7 +13,8 @@ import (
 var (
 	schemaMaps  = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
 	schemaLists = []string{"anyOf", "any_of", "oneOf", "allOf", "prefixItems"}
-	schemaOnes  = []string{"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems"}
+	schemaOnes  = []string{"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else",
+		"unevaluatedProperties", "unevaluatedItems"}
 )
 
 // SchemaPlace says where a schema stands in another one: the keywords and names that lead there, and
@@ -46,7 +47,8 @@ func eachSchema(at SchemaPlace, schema *Node, yield func(SchemaPlace, *Node) boo
 		isMap := value.Is(Object) && slices.Contains(schemaMaps, keyword)
 		isList := value.Is(Array) && (slices.Contains(schemaLists, keyword) || keyword == "items")
 		if !isMap && !isList {
-			if value.Is(Object) && slices.Contains(schemaOnes, keyword) && !eachSchema(at.under("."+keyword, keyword), value, yield) {
+			if value.Is(Object) && slices.Contains(schemaOnes, keyword) &&
+				!eachSchema(at.under("."+keyword, keyword), value, yield) {
 				return false
 			}
 			continue

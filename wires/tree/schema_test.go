@@ -9,8 +9,10 @@ func TestFindSchemaFault(t *testing.T) {
 		`{"type":["string","null"],"anyOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"const":{"type":"any"}}}}`:      true,
 		`{"items":{"items":{"type":"object"}},"default":{"type":"any"},"x-note":{"type":"any"}}`:                true,
 		`{"type":"any"}`: false, `{"type":[]}`: false, `{"type":["string",1]}`: false, `{"type":null}`: false,
-		`{"properties":[]}`: false, `{"properties":{"a":"string"}}`: false, `{"required":"a"}`: false, `{"required":[1]}`: false,
-		`{"anyOf":[]}`: false, `{"items":[{"type":"string"}]}`: false, `{"exclusiveMinimum":true}`: false, `"string"`: false,
+		`{"properties":[]}`: false, `{"properties":{"a":"string"}}`: false, `{"required":"a"}`: false,
+		`{"required":[1]}`: false,
+		`{"anyOf":[]}`:     false, `{"items":[{"type":"string"}]}`: false, `{"exclusiveMinimum":true}`: false,
+		`"string"`: false,
 		`{"$defs":{"a":{"items":{"type":"str"}}}}`: false,
 	} {
 		root, err := ParseStrict([]byte(text), MaxDepth)
@@ -30,7 +32,8 @@ func TestResolvePointer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for ref, found := range map[string]bool{
-		"#": true, "#/$defs/a~1b": true, "#/$defs/a~1b/anyOf/0": true, "#/$defs/a~1b/anyOf/1": false, "#/$defs/a~1b/anyOf/x": false, "#/$defs/c": false,
+		"#": true, "#/$defs/a~1b": true, "#/$defs/a~1b/anyOf/0": true, "#/$defs/a~1b/anyOf/1": false,
+		"#/$defs/a~1b/anyOf/x": false, "#/$defs/c": false,
 	} {
 		if got := ResolvePointer(root, ref); (got != nil) != found {
 			t.Errorf("%s: %v", ref, got)

@@ -44,8 +44,10 @@ func same(t *testing.T, path string, a, b []wire.Item) {
 		return
 	}
 	for i := range a {
-		if a[i].What != b[i].What || a[i].Text != b[i].Text || a[i].Args != b[i].Args || a[i].ID != b[i].ID || a[i].Name != b[i].Name {
-			t.Errorf("%s: item %d is %s %q %q in events, %s %q %q in the response", path, i, a[i].What, a[i].Text, a[i].Args, b[i].What, b[i].Text, b[i].Args)
+		if a[i].What != b[i].What || a[i].Text != b[i].Text || a[i].Args != b[i].Args || a[i].ID != b[i].ID ||
+			a[i].Name != b[i].Name {
+			t.Errorf("%s: item %d is %s %q %q in events, %s %q %q in the response", path, i, a[i].What, a[i].Text,
+				a[i].Args, b[i].What, b[i].Text, b[i].Args)
 		}
 	}
 }

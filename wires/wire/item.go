@@ -206,4 +206,5 @@ func wordsBelow(n *tree.Node) string {
 }
 
 // besideWords are the members of a result and of its parts that hold no words of a tool.
-var besideWords = []string{"type", "name", "cache_control", "source", "image_url", "file_id", "file_data", "file_url", "inlineData", "inline_data", "fileData"}
+var besideWords = []string{"type", "name", "cache_control", "source", "image_url", "file_id", "file_data", "file_url",
+	"inlineData", "inline_data", "fileData"}

@@ -113,7 +113,8 @@ func (r *Reply) readBody(body string) {
 		r.Form = Array
 		elems, closed := tree.ParseElements(body)
 		for _, n := range elems {
-			r.Events = append(r.Events, StreamEvent{tree.Event{Off: n.Offset(), End: n.Offset() + len(n.Raw()), Data: n.Raw(), HasData: true}, n})
+			r.Events = append(r.Events, StreamEvent{tree.Event{Off: n.Offset(), End: n.Offset() + len(n.Raw()),
+				Data: n.Raw(), HasData: true}, n})
 		}
 		if len(elems) > 0 && !closed {
 			r.Events[len(elems)-1].Unterminated = true
@@ -168,7 +169,8 @@ func (r *Reply) SetError(err *tree.Node, at Place) {
 
 // ErrorText returns what an error says, in the members of providers or of gateways; empty if it says nothing.
 func (r *Reply) ErrorText() string {
-	for _, n := range []*tree.Node{r.Err.Any("message", "status_msg"), r.Doc.Get("message"), r.Err, r.Doc.Get("detail"), r.Doc.Get("title")} {
+	for _, n := range []*tree.Node{r.Err.Any("message", "status_msg"), r.Doc.Get("message"), r.Err, r.Doc.Get("detail"),
+		r.Doc.Get("title")} {
 		if s := n.Text(); s != "" {
 			return s
 		}

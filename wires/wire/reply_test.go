@@ -82,12 +82,15 @@ func TestReadAnthropicReply(t *testing.T) {
 		{"cut", 200, sse(
 			`{"type":"message_start","message":{"content":[]}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Ha"}}`) + "data: {\"type\":\"mess",
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Ha"}}`) +
+			"data: {\"type\":\"mess",
 			wire.Cut, "", `text "Ha" open`},
-		{"error event", 200, sse(`{"type":"message_start","message":{"content":[]}}`, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, `{"type":"message_stop"}`),
+		{"error event", 200, sse(`{"type":"message_start","message":{"content":[]}}`,
+			`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, `{"type":"message_stop"}`),
 			wire.Failed, "", ``},
 		{"refused", 400, `{"type":"error","error":{"message":"no"}}`, wire.Refused, "", ``},
-		{"document", 200, `{"type":"message","content":[{"type":"redacted_thinking","data":"D"},{"type":"web_search_tool_result","tool_use_id":"s1"}],"stop_reason":"end_turn"}`,
+		{"document", 200,
+			`{"type":"message","content":[{"type":"redacted_thinking","data":"D"},{"type":"web_search_tool_result","tool_use_id":"s1"}],"stop_reason":"end_turn"}`,
 			wire.Complete, "end_turn", `redacted thinking "" D; block ""`},
 		{"nothing came", 0, ``, wire.Absent, "", ``},
 		{"not JSON", 200, `<html>`, wire.Cut, "", ``},
@@ -107,9 +110,11 @@ func TestReadOpenAIReply(t *testing.T) {
 		{"only in the terminal event", 200, sse(
 			`{"type":"response.completed","response":{"status":"completed","output":[{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"a"},{"type":"refusal","refusal":"b"}]}]}}`),
 			wire.Complete, "completed", `text "ab" msg_1`},
-		{"incomplete", 200, `{"status":"incomplete","output":[{"type":"function_call","status":"incomplete","id":"fc_1","call_id":"c1","name":"f","arguments":"{\"a"}]}`,
+		{"incomplete", 200,
+			`{"status":"incomplete","output":[{"type":"function_call","status":"incomplete","id":"fc_1","call_id":"c1","name":"f","arguments":"{\"a"}]}`,
 			wire.Complete, "incomplete", `tool call "{\"a" c1 fc_1 f open`},
-		{"flat error", 200, sse(`{"type":"response.created","response":{}}`, `{"type":"error","code":"server_error","message":"x"}`), wire.Failed, "", ``},
+		{"flat error", 200, sse(`{"type":"response.created","response":{}}`,
+			`{"type":"error","code":"server_error","message":"x"}`), wire.Failed, "", ``},
 		{"failed response", 200, `{"status":"failed","error":{"message":"x"},"output":[]}`, wire.Failed, "failed", ``},
 		{"in background", 200, `{"status":"queued","output":[]}`, wire.Pending, "queued", ``},
 		{"no status", 200, `{"output":[{"role":"assistant","content":"hi"}]}`, wire.Complete, "", `text "hi"`},
@@ -132,13 +137,18 @@ func TestReadGeminiReply(t *testing.T) {
 			`{"candidates":[{"content":{"parts":[{"functionCall":{"partialArgs":[{"jsonPath":"$.a"}],"willContinue":true}}]}}]}`,
 			`{"candidates":[{"content":{"parts":[{"functionCall":{}}]},"finishReason":"STOP"}]}`),
 			wire.Complete, "STOP", `tool call "{}" f`},
-		{"text after STOP", 200, sse(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}}]}}]}`, `{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"MAX_TOKENS"}]}`),
+		{"text after STOP", 200,
+			sse(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}}]}}]}`,
+				`{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"MAX_TOKENS"}]}`),
 			wire.Complete, "MAX_TOKENS", `block ""; text "x"`},
 		{"blocked prompt", 200, sse(`{"promptFeedback":{"blockReason":"SAFETY"}}`), wire.Complete, "SAFETY", ``},
-		{"array", 200, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":1}]}]`, wire.Complete, "", `text "ab"`},
+		{"array", 200,
+			`[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":1}]}]`, wire.Complete, "", `text "ab"`},
 		{"array cut", 200, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"cand`, wire.Cut, "", `text "a"`},
-		{"error without framing", 200, sse(`{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`) + `{"error":{"code":500,"message":"x"}}`, wire.Failed, "", `text "a"`},
-		{"document without a reason", 200, `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`, wire.Complete, "", `text "a"`},
+		{"error without framing", 200, sse(`{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`) +
+			`{"error":{"code":500,"message":"x"}}`, wire.Failed, "", `text "a"`},
+		{"document without a reason", 200, `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`, wire.Complete, "",
+			`text "a"`},
 	})
 }
 
@@ -168,7 +178,9 @@ func TestTokenKey(t *testing.T) {
 
 func FuzzReadReply(f *testing.F) {
 	for _, p := range []string{"anthropic", "openai", "gemini"} {
-		f.Add(p, []byte(sse(`{"type":"content_block_start","index":0,"content_block":{"type":"text"}}`, `{"type":"response.output_item.done","output_index":0,"item":{}}`, `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`)))
+		f.Add(p, []byte(sse(`{"type":"content_block_start","index":0,"content_block":{"type":"text"}}`,
+			`{"type":"response.output_item.done","output_index":0,"item":{}}`,
+			`{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`)))
 		f.Add(p, []byte(`[{"candidates":[]},`))
 		f.Add(p, []byte(`{"output":[{"type":"reasoning"}],"content":[{}]}`))
 	}

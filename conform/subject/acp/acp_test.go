@@ -25,10 +25,12 @@ func TestSmallAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if about := agent.About(); about.Level() != "L4" || about.Name != "small" || about.Version != "0.1" || about.Kind != "acp" {
+	if about := agent.About(); about.Level() != "L4" || about.Name != "small" || about.Version != "0.1" ||
+		about.Kind != "acp" {
 		t.Errorf("%+v", about)
 	}
-	scenarios := []string{"thinking-tool-loop", "several-turns", "resume-tool-loop", "interrupt-in-text", "interrupt-in-thinking", "interrupt-in-call"}
+	scenarios := []string{"thinking-tool-loop", "several-turns", "resume-tool-loop", "interrupt-in-text",
+		"interrupt-in-thinking", "interrupt-in-call"}
 	out, err := harness.Run(t.Context(), harness.Options{
 		Config:  harness.Config{Subject: agent, Tools: ownProgram(t, "be-tools"), CaseTimeout: time.Minute},
 		Sources: []evidence.Source{evidence.SourceSimulator}, Ingress: []string{"base-url"},
@@ -57,7 +59,8 @@ func beBad(how string) {
 	in, out := bufio.NewScanner(os.Stdin), bufio.NewWriter(os.Stdout)
 	hello := func(version int) {
 		in.Scan()
-		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":%d,"agentCapabilities":{}}}`+"\n", version)
+		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":%d,"agentCapabilities":{}}}`+
+			"\n", version)
 		in.Scan()
 	}
 	defer func() { _ = out.Flush() }()

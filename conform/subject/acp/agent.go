@@ -68,7 +68,8 @@ type process interface {
 
 // launchAgent starts the agent as a program and says hello to it. The error is a *failure
 // or says that the program could not be started.
-func launchAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command, c *client, timeout time.Duration) (*agent, error) {
+func launchAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command, c *client,
+	timeout time.Duration) (*agent, error) {
 	p, err := sandbox.Start(ctx, command)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,8 @@ func launchAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.
 }
 
 // greetAgent says hello to an agent that runs. The error is a *failure.
-func greetAgent(ctx context.Context, p process, stdin io.WriteCloser, stdout io.Reader, c *client, timeout time.Duration) (*agent, error) {
+func greetAgent(ctx context.Context, p process, stdin io.WriteCloser, stdout io.Reader, c *client,
+	timeout time.Duration) (*agent, error) {
 	c.messages = newMessageReader(stdout)
 	ready := make(chan struct{})
 	a := &agent{client: c, process: p, stdin: stdin, input: watchedWriter{out: stdin}, timeout: timeout}
@@ -120,12 +122,14 @@ func (w *watchedWriter) Write(p []byte) (int, error) {
 
 func (a *agent) sayHello(ctx context.Context) error {
 	err := a.callMethod(ctx, sdk.AgentMethodInitialize, sdk.InitializeRequest{
-		ProtocolVersion:    sdk.ProtocolVersionNumber,
-		ClientInfo:         &sdk.Implementation{Name: "conform", Version: "1"},
-		ClientCapabilities: sdk.ClientCapabilities{Fs: sdk.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}},
+		ProtocolVersion: sdk.ProtocolVersionNumber,
+		ClientInfo:      &sdk.Implementation{Name: "conform", Version: "1"},
+		ClientCapabilities: sdk.ClientCapabilities{Fs: sdk.FileSystemCapabilities{ReadTextFile: true,
+			WriteTextFile: true}},
 	}, &a.hello)
 	if err == nil && a.hello.ProtocolVersion != sdk.ProtocolVersionNumber {
-		err = fmt.Errorf("speaks version %d of the Agent Client Protocol, conform speaks %d", a.hello.ProtocolVersion, sdk.ProtocolVersionNumber)
+		err = fmt.Errorf("speaks version %d of the Agent Client Protocol, conform speaks %d", a.hello.ProtocolVersion,
+			sdk.ProtocolVersionNumber)
 	}
 	return err
 }
@@ -134,7 +138,8 @@ func (a *agent) sayHello(ctx context.Context) error {
 // limit ends the process, because an agent that does not answer one request will not
 // answer the next.
 func (a *agent) callMethod(ctx context.Context, method string, params, answer any) error {
-	limited, cancel := context.WithTimeoutCause(ctx, a.timeout, fmt.Errorf("did not answer %s within %v", method, a.timeout))
+	limited, cancel := context.WithTimeoutCause(ctx, a.timeout,
+		fmt.Errorf("did not answer %s within %v", method, a.timeout))
 	defer cancel()
 	stop := context.AfterFunc(limited, a.process.Stop) // also frees a write that blocks
 	raw, err := sdk.SendRequest[json.RawMessage](a.conn, limited, method, params)
@@ -186,7 +191,8 @@ func (a *agent) openSession(ctx context.Context, method string, params any) (ope
 	}
 	with, ok := keyMethod(a.hello.AuthMethods)
 	if !ok {
-		return session, fmt.Errorf("asks its user to log in and offers no way with an API key (offered: %s)", methodNames(a.hello.AuthMethods))
+		return session, fmt.Errorf("asks its user to log in and offers no way with an API key (offered: %s)",
+			methodNames(a.hello.AuthMethods))
 	}
 	if err := a.callMethod(ctx, sdk.AgentMethodAuthenticate, sdk.AuthenticateRequest{MethodId: with.ID}, nil); err != nil {
 		return session, err
@@ -214,7 +220,8 @@ func (a *agent) applySettings(ctx context.Context, settings []setting) error {
 
 // promptSession asks and waits for the end of the answer. When interrupt is closed the prompt
 // is called off. It returns why the agent stopped.
-func (a *agent) promptSession(ctx context.Context, sessionID, text string, interrupt <-chan struct{}) (reason string, err error) {
+func (a *agent) promptSession(ctx context.Context, sessionID, text string, interrupt <-chan struct{}) (reason string,
+	err error) {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	over := make(chan struct{})
@@ -239,13 +246,15 @@ func (a *agent) promptSession(ctx context.Context, sessionID, text string, inter
 }
 
 // cancelWhen calls a prompt off. An agent that does not end it then is ended.
-func (a *agent) cancelWhen(ctx context.Context, end context.CancelCauseFunc, sessionID string, interrupt, over <-chan struct{}) {
+func (a *agent) cancelWhen(ctx context.Context, end context.CancelCauseFunc, sessionID string, interrupt,
+	over <-chan struct{}) {
 	select {
 	case <-over:
 		return
 	case <-interrupt:
 	}
-	_ = a.conn.SendNotification(ctx, sdk.AgentMethodSessionCancel, map[string]any{"sessionId": sessionID}) // its process may have ended
+	_ = a.conn.SendNotification(ctx, sdk.AgentMethodSessionCancel,
+		map[string]any{"sessionId": sessionID}) // its process may have ended
 	limit := min(cancelTimeout, a.timeout)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -329,7 +338,8 @@ func ParsePermissions(text string) (Permissions, error) {
 	case Reject:
 		return p, nil
 	}
-	return "", fmt.Errorf("permissions %q: unknown; use allow or reject%s", text, spelling.Hint(text, []string{"allow", "reject"}))
+	return "", fmt.Errorf("permissions %q: unknown; use allow or reject%s", text,
+		spelling.Hint(text, []string{"allow", "reject"}))
 }
 
 // permissionOption is one answer that the agent offers.

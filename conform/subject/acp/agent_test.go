@@ -105,7 +105,8 @@ func openTalk(ctx context.Context, id sdk.SessionId, dir string, servers []sdk.M
 		for _, v := range server.Stdio.Env {
 			command.Env = append(command.Env, v.Name+"="+v.Value)
 		}
-		session, err := mcp.NewClient(&mcp.Implementation{Name: "small", Version: "0.1"}, nil).Connect(context.WithoutCancel(ctx), &mcp.CommandTransport{Command: command}, nil)
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "small", Version: "0.1"},
+			nil).Connect(context.WithoutCancel(ctx), &mcp.CommandTransport{Command: command}, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +116,8 @@ func openTalk(ctx context.Context, id sdk.SessionId, dir string, servers []sdk.M
 		}
 		t.tools = session
 		for _, tool := range tools.Tools {
-			t.offered = append(t.offered, map[string]any{"name": tool.Name, "description": tool.Description, "input_schema": tool.InputSchema})
+			t.offered = append(t.offered, map[string]any{"name": tool.Name, "description": tool.Description,
+				"input_schema": tool.InputSchema})
 		}
 	}
 	return t, nil
@@ -127,7 +129,8 @@ func (a *smallAgent) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.Promp
 	for {
 		reply, err := t.ask(ctx)
 		if ctx.Err() != nil {
-			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil //nolint:nilerr // being cancelled is an answer
+			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled},
+				nil //nolint:nilerr // being cancelled is an answer
 		}
 		if err != nil {
 			return sdk.PromptResponse{}, err
@@ -139,7 +142,8 @@ func (a *smallAgent) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.Promp
 		}
 		switch {
 		case ctx.Err() != nil:
-			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil //nolint:nilerr // being cancelled is an answer
+			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled},
+				nil //nolint:nilerr // being cancelled is an answer
 		case len(results) == 0:
 			return sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn}, a.keep(ctx, t)
 		}
@@ -164,7 +168,8 @@ func (t *talk) addUser(blocks ...map[string]any) {
 }
 
 func (t *talk) ask(ctx context.Context) (reply saidMessage, err error) {
-	body := map[string]any{"model": "claude-opus-4-6", "max_tokens": 4096, "messages": t.Messages, "thinking": map[string]any{"type": "adaptive"}}
+	body := map[string]any{"model": "claude-opus-4-6", "max_tokens": 4096, "messages": t.Messages,
+		"thinking": map[string]any{"type": "adaptive"}}
 	if t.offered != nil {
 		body["tools"] = t.offered
 	}
@@ -172,11 +177,13 @@ func (t *talk) ask(ctx context.Context) (reply saidMessage, err error) {
 	if err != nil {
 		return reply, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages", bytes.NewReader(data))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages",
+		bytes.NewReader(data))
 	if err != nil {
 		return reply, err
 	}
-	r.Header = http.Header{"X-Api-Key": {os.Getenv("ANTHROPIC_API_KEY")}, "Anthropic-Version": {"2023-06-01"}, "Content-Type": {"application/json"}}
+	r.Header = http.Header{"X-Api-Key": {os.Getenv("ANTHROPIC_API_KEY")}, "Anthropic-Version": {"2023-06-01"},
+		"Content-Type": {"application/json"}}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return reply, err
@@ -198,7 +205,8 @@ func (a *smallAgent) runTools(ctx context.Context, t *talk, reply saidMessage) (
 		delete(block, "caller")
 		switch block["type"] {
 		case "text":
-			_ = a.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: t.id, Update: sdk.UpdateAgentMessageText(block["text"].(string))})
+			_ = a.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: t.id,
+				Update: sdk.UpdateAgentMessageText(block["text"].(string))})
 		case "tool_use":
 			text, err := a.runTool(ctx, t, block)
 			result := map[string]any{"type": "tool_result", "tool_use_id": block["id"], "content": text}
@@ -253,9 +261,11 @@ func (a *smallAgent) ListSessions(context.Context, sdk.ListSessionsRequest) (r s
 func (a *smallAgent) ResumeSession(context.Context, sdk.ResumeSessionRequest) (r sdk.ResumeSessionResponse, err error) {
 	return r, nil
 }
-func (a *smallAgent) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOptionRequest) (r sdk.SetSessionConfigOptionResponse, err error) {
+func (a *smallAgent) SetSessionConfigOption(context.Context,
+	sdk.SetSessionConfigOptionRequest) (r sdk.SetSessionConfigOptionResponse, err error) {
 	return r, nil
 }
-func (a *smallAgent) SetSessionMode(context.Context, sdk.SetSessionModeRequest) (r sdk.SetSessionModeResponse, err error) {
+func (a *smallAgent) SetSessionMode(context.Context, sdk.SetSessionModeRequest) (r sdk.SetSessionModeResponse,
+	err error) {
 	return r, nil
 }

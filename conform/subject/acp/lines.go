@@ -35,15 +35,16 @@ type messageReader struct {
 
 func newMessageReader(in io.Reader) *messageReader {
 	r := &messageReader{closed: make(chan struct{}), slots: make(chan struct{}, maxUnhandled)}
-	r.Messages = (&isolate.Messages{Unit: "message", Plural: "JSON-RPC messages", Most: maxTotalBytes, IsMessage: func(line []byte) bool {
-		var message struct {
-			Method        *string
-			Result, Error json.RawMessage
-		}
-		err := json.Unmarshal(line, &message)
-		r.isCall = message.Method != nil
-		return err == nil && (r.isCall || message.Result != nil || message.Error != nil)
-	}}).Open(in)
+	r.Messages = (&isolate.Messages{Unit: "message", Plural: "JSON-RPC messages", Most: maxTotalBytes,
+		IsMessage: func(line []byte) bool {
+			var message struct {
+				Method        *string
+				Result, Error json.RawMessage
+			}
+			err := json.Unmarshal(line, &message)
+			r.isCall = message.Method != nil
+			return err == nil && (r.isCall || message.Result != nil || message.Error != nil)
+		}}).Open(in)
 	return r
 }
 

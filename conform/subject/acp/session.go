@@ -159,9 +159,11 @@ func mcpServers(tools harness.ToolServer, overHTTP bool) []sdk.McpServer {
 			env = append(env, sdk.EnvVariable{Name: key, Value: value})
 		}
 		args := append([]string{}, tools.Command[1:]...)
-		return []sdk.McpServer{{Stdio: &sdk.McpServerStdio{Name: name, Command: tools.Command[0], Args: args, Env: env}}}
+		return []sdk.McpServer{{Stdio: &sdk.McpServerStdio{Name: name, Command: tools.Command[0], Args: args,
+			Env: env}}}
 	case tools.URL != "" && overHTTP:
-		return []sdk.McpServer{{Http: &sdk.McpServerHttpInline{Type: "http", Name: name, Url: tools.URL, Headers: []sdk.HttpHeader{}}}}
+		return []sdk.McpServer{{Http: &sdk.McpServerHttpInline{Type: "http", Name: name, Url: tools.URL,
+			Headers: []sdk.HttpHeader{}}}}
 	}
 	return []sdk.McpServer{}
 }
@@ -305,7 +307,8 @@ func (o configOption) offersValue(value string) bool {
 
 // optionOf is the setting of a category.
 func (o *opened) optionOf(category string) (configOption, bool) {
-	i := slices.IndexFunc(o.ConfigOptions, func(c configOption) bool { return c.Category == category || c.Category == "" && c.ID == category })
+	i := slices.IndexFunc(o.ConfigOptions,
+		func(c configOption) bool { return c.Category == category || c.Category == "" && c.ID == category })
 	if i < 0 {
 		return configOption{}, false
 	}
@@ -330,7 +333,8 @@ func (o *opened) modelIDs() (all []string) {
 // out, as newer protocol versions may bring. It fails for what is not an object.
 func decodeLenient(raw json.RawMessage, into any) error {
 	err := json.Unmarshal(raw, into)
-	if otherType := (*json.UnmarshalTypeError)(nil); errors.As(err, &otherType) && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
+	if otherType := (*json.UnmarshalTypeError)(nil); errors.As(err, &otherType) &&
+		bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
 		return nil
 	}
 	return err

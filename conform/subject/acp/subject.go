@@ -91,7 +91,8 @@ func (s *Subject) probeAgent(ctx context.Context) error {
 		return err
 	}
 	defer agent.endProcess()
-	session, err := agent.openSession(ctx, sdk.AgentMethodSessionNew, map[string]any{"cwd": room.Work, "mcpServers": []sdk.McpServer{}})
+	session, err := agent.openSession(ctx, sdk.AgentMethodSessionNew,
+		map[string]any{"cwd": room.Work, "mcpServers": []sdk.McpServer{}})
 	if err != nil {
 		return agent.endBecause(err)
 	}
@@ -100,8 +101,10 @@ func (s *Subject) probeAgent(ctx context.Context) error {
 }
 
 // startAgent starts the agent, which may read and write files in a folder.
-func (s *Subject) startAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command, files *workFolder) (*agent, error) {
-	return launchAgent(ctx, sandbox, command, &client{permissions: s.config.Permissions, files: files}, s.config.AnswerTimeout)
+func (s *Subject) startAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command,
+	files *workFolder) (*agent, error) {
+	return launchAgent(ctx, sandbox, command, &client{permissions: s.config.Permissions, files: files},
+		s.config.AnswerTimeout)
 }
 
 // aboutAgent describes an agent by its answers. Every agent takes several prompts, can

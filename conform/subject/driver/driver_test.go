@@ -16,12 +16,14 @@ func shell(script string) Config {
 }
 
 func TestHello(t *testing.T) {
-	agent, err := New(t.Context(), shell(`echo banner; read line; echo '{"type":"hello_ok","id":1,"name":"x","version":"2","abilities":["tools","later"],"newer":{}}'; read line; exit 0`))
+	agent, err := New(t.Context(),
+		shell(`echo banner; read line; echo '{"type":"hello_ok","id":1,"name":"x","version":"2","abilities":["tools","later"],"newer":{}}'; read line; exit 0`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	about := agent.About()
-	if about.Name != "x" || about.Version != "2" || !about.Can(specs.AbilityTools) || len(about.Abilities) != 1 || about.Providers != nil {
+	if about.Name != "x" || about.Version != "2" || !about.Can(specs.AbilityTools) || len(about.Abilities) != 1 ||
+		about.Providers != nil {
 		t.Errorf("%+v", about)
 	}
 }

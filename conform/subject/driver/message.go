@@ -50,15 +50,18 @@ func parseAnswer(line []byte) (answer, bool, error) {
 	}
 	var a answer
 	if err := json.Unmarshal(line, &a); err != nil {
-		return answer{}, true, fmt.Errorf("wrote the answer %s, which cannot be read: %w", isolate.QuoteBeginning(line), err)
+		return answer{}, true, fmt.Errorf("wrote the answer %s, which cannot be read: %w",
+			isolate.QuoteBeginning(line), err)
 	}
 	switch a.Type {
 	case answerHello, answerOK, answerUnsupported, answerError:
 	default:
-		return answer{}, true, fmt.Errorf("wrote an answer of the type %q; use hello_ok, ok, unsupported or error", a.Type)
+		return answer{}, true,
+			fmt.Errorf("wrote an answer of the type %q; use hello_ok, ok, unsupported or error", a.Type)
 	}
 	if a.ID < 1 {
-		return answer{}, true, fmt.Errorf("wrote the answer %s without the id of its command", isolate.QuoteBeginning(line))
+		return answer{}, true, fmt.Errorf("wrote the answer %s without the id of its command",
+			isolate.QuoteBeginning(line))
 	}
 	return a, true, nil
 }
@@ -72,10 +75,11 @@ type answerReader struct {
 
 func newAnswerReader(in io.Reader) *answerReader {
 	r := &answerReader{}
-	r.Messages = (&isolate.Messages{Unit: "line", Plural: "answers", Most: maxTotalBytes, IsMessage: func(line []byte) (isAnswer bool) {
-		r.last, isAnswer, r.err = parseAnswer(line)
-		return isAnswer
-	}}).Open(in)
+	r.Messages = (&isolate.Messages{Unit: "line", Plural: "answers", Most: maxTotalBytes,
+		IsMessage: func(line []byte) (isAnswer bool) {
+			r.last, isAnswer, r.err = parseAnswer(line)
+			return isAnswer
+		}}).Open(in)
 	return r
 }
 

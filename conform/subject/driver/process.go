@@ -75,7 +75,8 @@ func (p *process) sendCommand(kind string, members map[string]any) (int, error) 
 
 // sendAndWait sends a command and waits for its answer. Answers to other commands are passed
 // over. When interrupt is closed, the command is called off.
-func (p *process) sendAndWait(ctx context.Context, limit time.Duration, kind string, members map[string]any, interrupt <-chan struct{}) (answer, error) {
+func (p *process) sendAndWait(ctx context.Context, limit time.Duration, kind string, members map[string]any,
+	interrupt <-chan struct{}) (answer, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("did not answer %s within %v", kind, limit))
 	defer cancel()
 	stop := context.AfterFunc(limited, p.running.Stop) // also frees a write that blocks

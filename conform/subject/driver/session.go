@@ -38,7 +38,8 @@ func (s *session) RunStep(ctx context.Context, step harness.Step) (evidence.Proc
 	case err != nil:
 		result := s.process.endProcess()
 		if s.process = nil; result.ExitCode == exitUnsupported {
-			return p, &harness.UnsupportedError{Reason: cmp.Or(lastLine(result.Stderr), "the driver exited with code 127")}
+			return p,
+				&harness.UnsupportedError{Reason: cmp.Or(lastLine(result.Stderr), "the driver exited with code 127")}
 		}
 		p.ExitCode, p.Stderr = cmp.Or(max(result.ExitCode, 0), 1), result.Stderr
 		p.Stderr = append(p.Stderr, []byte("\nconform: the driver "+err.Error()+"\n")...)
@@ -63,7 +64,8 @@ func (s *session) runStep(ctx context.Context, step harness.Step) (answer, error
 	if step.Prompt == "" {
 		return answer{Type: answerOK}, nil
 	}
-	said, err := s.process.sendAndWait(ctx, s.subject.turnTimeout, "turn", map[string]any{"input": step.Prompt}, step.Interrupt)
+	said, err := s.process.sendAndWait(ctx, s.subject.turnTimeout, "turn", map[string]any{"input": step.Prompt},
+		step.Interrupt)
 	if err != nil {
 		return said, err
 	}
@@ -90,7 +92,8 @@ func (s *session) startConversation(ctx context.Context, again bool) (answer, er
 		return answer{}, err
 	}
 	s.process = process
-	if _, err := s.process.sendCommand("x-ignore-me", map[string]any{"about": "commands that are not known are ignored"}); err != nil {
+	if _, err := s.process.sendCommand("x-ignore-me",
+		map[string]any{"about": "commands that are not known are ignored"}); err != nil {
 		return answer{}, err
 	}
 	opened, err := s.process.sendAndWait(ctx, answerTimeout, kind, members, nil)
@@ -113,7 +116,8 @@ func (s *session) exportConversation(ctx context.Context) (answer, error) {
 	if err != nil {
 		return exported, err
 	}
-	if exported, err = s.acceptAnswer(exported, "export", specs.AbilityResume); err != nil || exported.Type == answerError {
+	if exported, err = s.acceptAnswer(exported, "export", specs.AbilityResume); err != nil ||
+		exported.Type == answerError {
 		return exported, err
 	}
 	if len(exported.Session) == 0 {
@@ -138,7 +142,9 @@ func (s *session) acceptAnswer(a answer, kind string, ability specs.Ability) (an
 		return a, nil
 	}
 	if ability != "" && s.subject.about.Can(ability) {
-		return answer{Type: answerError, Message: fmt.Sprintf("the driver declares %s in hello_ok and answers %s with unsupported: %s", ability, kind, a.Reason)}, nil
+		return answer{Type: answerError,
+			Message: fmt.Sprintf("the driver declares %s in hello_ok and answers %s with unsupported: %s", ability,
+				kind, a.Reason)}, nil
 	}
 	return a, &harness.UnsupportedError{Reason: cmp.Or(a.Reason, "the driver does not support "+kind)}
 }
@@ -148,8 +154,9 @@ func (s *session) acceptAnswer(a answer, kind string, ability specs.Ability) (an
 func (s *session) openMembers() map[string]any {
 	r := s.room
 	members := map[string]any{
-		"case": r.Case.Name(), "provider": r.Case.Target.Provider, "model": r.Model, "effort": r.Effort, "system": r.System,
-		"work": r.Work, "x_ignore_me": map[string]any{"nested": []int{1}},
+		"case": r.Case.Name(), "provider": r.Case.Target.Provider, "model": r.Model, "effort": r.Effort,
+		"system": r.System,
+		"work":   r.Work, "x_ignore_me": map[string]any{"nested": []int{1}},
 	}
 	if url := r.BaseURL[r.Case.Target.Provider]; url != "" {
 		members["base_url"] = url

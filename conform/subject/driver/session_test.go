@@ -42,7 +42,8 @@ func openCase(t *testing.T, config Config) harness.Session {
 	}
 	t.Cleanup(func() { sandbox.Close() })
 	room := harness.Room{Work: dir, Env: []string{"PATH=" + config.Path}, Sandbox: sandbox,
-		Case: harness.Case{Scenario: &specs.Scenario{Name: "s"}, Target: specs.Target{Provider: "anthropic", Model: "m"}}}
+		Case: harness.Case{Scenario: &specs.Scenario{Name: "s"},
+			Target: specs.Target{Provider: "anthropic", Model: "m"}}}
 	session, err := agent.Open(t.Context(), room)
 	if err != nil {
 		t.Fatal(err)
@@ -53,12 +54,15 @@ func openCase(t *testing.T, config Config) harness.Session {
 
 func TestUnsupported(t *testing.T) {
 	for name, c := range map[string]struct{ answers, want string }{
-		"exit code 127":   {`*'"type":"open"'*) echo "needs a licence" >&2; exit 127 ;;`, "needs a licence"},
-		"127, no reason":  {`*'"type":"open"'*) exit 127 ;;`, "the driver exited with code 127"},
-		"127 in a turn":   {opens + `*'"type":"turn"'*) echo "no tools" >&2; exit 127 ;;`, "no tools"},
-		"unsupported":     {`*'"type":"open"'*) echo '{"type":"unsupported","id":3,"reason":"no base URL"}' ;;`, "no base URL"},
-		"without reason":  {opens + `*'"type":"turn"'*) echo '{"type":"unsupported","id":4}' ;;`, "the driver does not support turn"},
-		"a turn of tools": {opens + `*'"type":"turn"'*) echo '{"type":"unsupported","id":4,"reason":"no tools"}' ;;`, "no tools"},
+		"exit code 127":  {`*'"type":"open"'*) echo "needs a licence" >&2; exit 127 ;;`, "needs a licence"},
+		"127, no reason": {`*'"type":"open"'*) exit 127 ;;`, "the driver exited with code 127"},
+		"127 in a turn":  {opens + `*'"type":"turn"'*) echo "no tools" >&2; exit 127 ;;`, "no tools"},
+		"unsupported": {`*'"type":"open"'*) echo '{"type":"unsupported","id":3,"reason":"no base URL"}' ;;`,
+			"no base URL"},
+		"without reason": {opens + `*'"type":"turn"'*) echo '{"type":"unsupported","id":4}' ;;`,
+			"the driver does not support turn"},
+		"a turn of tools": {opens + `*'"type":"turn"'*) echo '{"type":"unsupported","id":4,"reason":"no tools"}' ;;`,
+			"no tools"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := openCase(t, loop("", c.answers)).RunStep(t.Context(), harness.Step{Prompt: "p"})
@@ -80,14 +84,24 @@ func TestSteps(t *testing.T) {
 		want           string // in what was said, or in what went wrong
 	}{
 		"unknown command unanswered": {"", opens + turns, harness.Step{}, 0, "hi"},
-		"unknown command refused":    {"", `*'"type":"x-ignore-me"'*) echo '{"type":"error","id":2,"message":"what?"}' ;;` + "\n" + opens + turns, harness.Step{}, 0, "hi"},
-		"a warning between":          {"", opens + `*'"type":"turn"'*) echo 'DeprecationWarning'; echo '{"type":"ok","id":4,"text":"hi"}' ;;`, harness.Step{}, 0, "hi"},
-		"interrupted":                {"", opens + `*'"type":"turn"'*) echo '{"type":"ok","id":4,"stop":"interrupted"}' ;;`, harness.Step{}, exitInterrupted, ""},
-		"error":                      {"", opens + `*'"type":"turn"'*) echo '{"type":"error","id":4,"message":"no key"}' ;;`, harness.Step{}, 1, "no key"},
-		"dies":                       {"", opens + `*'"type":"turn"'*) exit 9 ;;`, harness.Step{}, 9, "ended before it answered turn"},
-		"declared, then unsupported": {`,"abilities":["resume"]`, opens + turns + `*'"type":"export"'*) echo '{"type":"unsupported","id":5,"reason":"not yet"}' ;;`, resume, 1,
+		"unknown command refused": {"",
+			`*'"type":"x-ignore-me"'*) echo '{"type":"error","id":2,"message":"what?"}' ;;` + "\n" + opens + turns,
+			harness.Step{}, 0, "hi"},
+		"a warning between": {"",
+			opens + `*'"type":"turn"'*) echo 'DeprecationWarning'; echo '{"type":"ok","id":4,"text":"hi"}' ;;`,
+			harness.Step{}, 0, "hi"},
+		"interrupted": {"",
+			opens + `*'"type":"turn"'*) echo '{"type":"ok","id":4,"stop":"interrupted"}' ;;`, harness.Step{},
+			exitInterrupted, ""},
+		"error": {"", opens +
+			`*'"type":"turn"'*) echo '{"type":"error","id":4,"message":"no key"}' ;;`, harness.Step{}, 1, "no key"},
+		"dies": {"", opens + `*'"type":"turn"'*) exit 9 ;;`, harness.Step{}, 9,
+			"ended before it answered turn"},
+		"declared, then unsupported": {`,"abilities":["resume"]`, opens + turns +
+			`*'"type":"export"'*) echo '{"type":"unsupported","id":5,"reason":"not yet"}' ;;`, resume, 1,
 			"declares resume in hello_ok and answers export with unsupported: not yet"},
-		"another process": {`,"abilities":["resume"]`, opens + turns + `*'"type":"export"'*) echo '{"type":"ok","id":5,"session":[1]}' ;;
+		"another process": {`,"abilities":["resume"]`,
+			opens + turns + `*'"type":"export"'*) echo '{"type":"ok","id":5,"session":[1]}' ;;
 *'"session":[1]'*) echo '{"type":"ok","id":3}' ;;`, resume, 0, "hi"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -58,7 +58,8 @@ func (s *Subject) About() harness.About { return s.about }
 // Open implements harness.Subject. The process starts with the first step.
 func (s *Subject) Open(_ context.Context, room harness.Room) (harness.Session, error) {
 	env, err := s.config.Environment.In(room)
-	return &session{subject: s, room: room, command: isolate.Command{Args: s.config.Args, Env: env, Dir: room.Work}}, err
+	return &session{subject: s, room: room, command: isolate.Command{Args: s.config.Args, Env: env, Dir: room.Work}},
+		err
 }
 
 // probeDriver asks the driver what it is.
@@ -68,7 +69,8 @@ func (s *Subject) probeDriver(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	defer closeRoom()
-	process, hello, err := launchDriver(ctx, room.Sandbox, isolate.Command{Args: s.config.Args, Env: room.Env, Dir: room.Work})
+	process, hello, err := launchDriver(ctx, room.Sandbox,
+		isolate.Command{Args: s.config.Args, Env: room.Env, Dir: room.Work})
 	if err != nil {
 		return answer{}, err
 	}
@@ -122,5 +124,6 @@ func aboutDriver(hello answer, config Config) (harness.About, error) {
 }
 
 // drivenAbilities are those that the protocol has messages for.
-var drivenAbilities = []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns, specs.AbilityInterrupt,
+var drivenAbilities = []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns,
+	specs.AbilityInterrupt,
 	specs.AbilityModel, specs.AbilitySystem, specs.AbilityHosted, specs.AbilityAllowlist}

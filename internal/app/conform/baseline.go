@@ -54,7 +54,8 @@ day on which to look at it again. --json prints ` + report.BaselineSchema + `.`,
 	flags.StringVar(&from, "from", "", "the JSON report or journal `FILE` of conform run that shows what fails")
 	flags.StringVar(&fresh.Reason, "reason", "", "why the new entries are known to fail")
 	flags.StringVar(&fresh.Issue, "issue", "", "the address of the issue in which they are worked on")
-	flags.StringVar((*string)(&fresh.Expires), "expires", "", "the day, yyyy-mm-dd, on which they excuse nothing any more")
+	flags.StringVar((*string)(&fresh.Expires), "expires", "",
+		"the day, yyyy-mm-dd, on which they excuse nothing any more")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -105,7 +106,8 @@ type teamFlags struct {
 }
 
 func (f *teamFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.files, "rules", nil, "judge by the team's own rules in `FILE.yaml` as well, see docs/guides/own-rules.md")
+	cmd.Flags().StringSliceVar(&f.files, "rules", nil,
+		"judge by the team's own rules in `FILE.yaml` as well, see docs/guides/own-rules.md")
 }
 
 // readFiles returns the rules of all files. What is wrong with them is wrong usage.
@@ -123,7 +125,8 @@ func (f *teamFlags) readFiles() (rules []report.Rule, err error) {
 		for _, r := range list {
 			id := r.Requirement.ID
 			if first, known := files[id]; known && first != name {
-				faults = append(faults, fmt.Errorf("%s:%d: %s: the id stands in %s already; ids are unique", name, r.Line, id, first))
+				faults = append(faults, fmt.Errorf("%s:%d: %s: the id stands in %s already; ids are unique", name,
+					r.Line, id, first))
 			}
 			files[id] = name
 		}

@@ -20,7 +20,8 @@ func writeEntry(w io.Writer, e *entry) {
 	citedBy := e.CitedBy
 	if e.requirement != nil {
 		r := *e.requirement
-		fmt.Fprintf(w, "%s  %s\n%s, %s, added %s, for %s on evidence from %s\n", r.ID, r.Title, r.Consequence, r.Status, r.Added,
+		fmt.Fprintf(w, "%s  %s\n%s, %s, added %s, for %s on evidence from %s\n", r.ID, r.Title, r.Consequence,
+			r.Status, r.Added,
 			joinNames(r.Applies.Provider, "every provider"), joinNames(r.Applies.Source, "every source"))
 		writeSection(w, "", wrapWords(r.Text))
 		if r.JudgesSource() {
@@ -40,7 +41,8 @@ func writeEntry(w io.Writer, e *entry) {
 			fmt.Fprintf(w, "  %s\n", sourceText(s))
 		}
 		// The requirement lists its checks and mutants itself.
-		citedBy = slices.DeleteFunc(slices.Clone(citedBy), func(c citedID) bool { return c.Kind == kindCheck || c.Kind == kindMutant })
+		citedBy = slices.DeleteFunc(slices.Clone(citedBy),
+			func(c citedID) bool { return c.Kind == kindCheck || c.Kind == kindMutant })
 	} else {
 		fmt.Fprintf(w, "%s  %s\n%s", e.ID, e.Title, e.Kind)
 		if len(e.Aliases) > 0 {
@@ -147,14 +149,16 @@ latest public source or that there is none, and where a breach leads to somethin
 			t := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "ID\tCONSEQUENCE\tSTATUS\tPROVIDER\tSOURCE OF\tTITLE\tEXCEPT")
 			for _, r := range selected {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Consequence, r.Status, joinNames(r.Applies.Provider, "all"), sourceDay(r), r.Title, exceptionsText(r))
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Consequence, r.Status,
+					joinNames(r.Applies.Provider, "all"), sourceDay(r), r.Title, exceptionsText(r))
 			}
 			return t.Flush()
 		},
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&filter, "filter", "", filterHelp)
-	cmd.Flags().StringVar(&set, "set", "", "only the requirements of a set: "+strings.Join(specs.SetNames(), ", or one frozen in a month, "))
+	cmd.Flags().StringVar(&set, "set", "",
+		"only the requirements of a set: "+strings.Join(specs.SetNames(), ", or one frozen in a month, "))
 	return cmd
 }
 
@@ -196,7 +200,8 @@ func fixesText(r specs.Requirement) string {
 	for _, row := range r.Fixes {
 		var parts []string
 		for _, p := range []struct{ name, value string }{
-			{"check is", strings.Join(row.Checks, " or ")}, {"rule is", strings.Join(row.Rules, " or ")}, {"finding says", row.Says},
+			{"check is", strings.Join(row.Checks, " or ")}, {"rule is", strings.Join(row.Rules, " or ")},
+			{"finding says", row.Says},
 		} {
 			if p.value != "" {
 				parts = append(parts, p.name+" "+p.value)

@@ -87,7 +87,8 @@ ndjson=FILE writes each recording as a line while the check goes on, as in the l
 			if err != nil {
 				return err
 			}
-			return a.check(cmd.Context(), checkRequest{args, cmd.Flags(), policy, session, reports, part, own, side, specs.DutyLevel(level), asJSON})
+			return a.check(cmd.Context(), checkRequest{args, cmd.Flags(), policy, session, reports, part, own, side,
+				specs.DutyLevel(level), asJSON})
 		},
 	}
 	flags.addTo(cmd)
@@ -95,8 +96,10 @@ ndjson=FILE writes each recording as a line while the check goes on, as in the l
 	reports.addTo(cmd)
 	team.addTo(cmd)
 	part.addTo(cmd)
-	cmd.Flags().StringVar(&side, "side", side, "whose fault counts: agent judges the requests, server the replies by what servers owe their clients")
-	cmd.Flags().StringVar(&level, "level", "", "with --side server, judge no more than this level: core, agent or faithful (default: all)")
+	cmd.Flags().StringVar(&side, "side", side,
+		"whose fault counts: agent judges the requests, server the replies by what servers owe their clients")
+	cmd.Flags().StringVar(&level, "level", "",
+		"with --side server, judge no more than this level: core, agent or faithful (default: all)")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -141,7 +144,8 @@ func (a *app) check(ctx context.Context, q checkRequest) error {
 	switch q.side {
 	case sideServer:
 		isAbove := func(r report.Rule) bool {
-			return q.level != "" && slices.Index(specs.DutyLevels, specs.FindDuty(r.Requirement.ID).Level) > slices.Index(specs.DutyLevels, q.level)
+			return q.level != "" && slices.Index(specs.DutyLevels,
+				specs.FindDuty(r.Requirement.ID).Level) > slices.Index(specs.DutyLevels, q.level)
 		}
 		rules, checked.Side = slices.DeleteFunc(report.ServerRules(), isAbove), sideServer
 	default:
@@ -184,7 +188,8 @@ func (a *app) check(ctx context.Context, q checkRequest) error {
 			if len(checked.PassedOver) > 0 {
 				what += ", " + checked.PassedOver[0] + " is none"
 			}
-			return cli.Usage("%s: %s; give cassettes, or files of go-vcr, vcrpy, VCR or nock, or HAR files", q.paths[0], what)
+			return cli.Usage("%s: %s; give cassettes, or files of go-vcr, vcrpy, VCR or nock, or HAR files",
+				q.paths[0], what)
 		}
 		if judge.journal != nil {
 			return judge.journal.end()
@@ -202,7 +207,8 @@ func isSamePath(a, b string) bool {
 
 // reportRecordings writes all reports of recordings, which each gives to add in the order of their
 // paths. It keeps none of them.
-func (a *app) reportRecordings(checked *report.Checked, files reportFiles, asJSON bool, each func(add func(*report.Recording)) error) error {
+func (a *app) reportRecordings(checked *report.Checked, files reportFiles, asJSON bool,
+	each func(add func(*report.Recording)) error) error {
 	if asJSON {
 		files = append(files, reportFile{kind: "json", path: toStdout})
 	}
@@ -228,7 +234,8 @@ func (a *app) reportRecordings(checked *report.Checked, files reportFiles, asJSO
 			a.Say("%s", line)
 		}
 	}
-	return a.deliverReport(checked, func(t *report.Terminal) { t.Checked(checked) }, checked.Summary.Exit, files, false, err)
+	return a.deliverReport(checked, func(t *report.Terminal) { t.Checked(checked) }, checked.Summary.Exit, files,
+		false, err)
 }
 
 // partFlags say which part of the recordings is judged, and where what was judged is kept.
@@ -236,14 +243,17 @@ type partFlags struct{ shard, journal string }
 
 func (f *partFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.shard, "shard", "", "judge a part of the recordings: 2/4 is the second of four; conform matrix puts the parts together")
-	flags.StringVar(&f.journal, "journal", "", "keep each recording in `FILE` as it is judged; a check that was interrupted goes on with it")
+	flags.StringVar(&f.shard, "shard", "",
+		"judge a part of the recordings: 2/4 is the second of four; conform matrix puts the parts together")
+	flags.StringVar(&f.journal, "journal", "",
+		"keep each recording in `FILE` as it is judged; a check that was interrupted goes on with it")
 	cli.CommandLineOnly(flags, "journal") // of the recordings that are named beside it
 }
 
 // addParts adds to the head of a report what tells it from other checks: the shard, the rules and
 // the arguments on which verdicts depend, with a digest of the files that they name.
-func (f *partFlags) addParts(head *report.CheckedHead, paths []string, flags *pflag.FlagSet, rules []report.Rule) error {
+func (f *partFlags) addParts(head *report.CheckedHead, paths []string, flags *pflag.FlagSet,
+	rules []report.Rule) error {
 	if f.shard != "" {
 		shard, err := report.ParseShard(f.shard)
 		if err != nil {
@@ -304,7 +314,8 @@ type judging struct {
 // judgeAll reads and judges on every processor, and gives the recordings to add in their order.
 // Files below a directory that are not recordings are passed over; by a strict policy, they are
 // not testable.
-func (a *app) judgeAll(ctx context.Context, j judging, found []evidence.Found, checked *report.Checked, add func(*report.Recording)) error {
+func (a *app) judgeAll(ctx context.Context, j judging, found []evidence.Found, checked *report.Checked,
+	add func(*report.Recording)) error {
 	bar := a.StartProgress("checked")
 	defer bar.Done()
 	judge := func(i int) (*judgedFile, error) {
@@ -313,7 +324,8 @@ func (a *app) judgeAll(ctx context.Context, j judging, found []evidence.Found, c
 		found[i].Named = found[i].Named || j.policy.Strict
 		return j.judgeFile(found[i])
 	}
-	ballast := make([]byte, 32<<20) // never touched: the garbage collector, which expects the heap to double, runs less often
+	ballast := make([]byte,
+		32<<20) // never touched: the garbage collector, which expects the heap to double, runs less often
 	defer runtime.KeepAlive(ballast)
 	return eachInOrder(ctx, len(found), judge, func(i int, file *judgedFile) {
 		if file.judged == nil {
@@ -393,7 +405,8 @@ func eachInOrder[T any](ctx context.Context, count int, work func(i int) (T, err
 
 // judgeRecording returns nil for a file that is not a recording, unless the caller
 // named it.
-func judgeRecording(rules []report.Rule, f evidence.Found, session sessionFlags) (evidence.Recording, *report.Recording) {
+func judgeRecording(rules []report.Rule, f evidence.Found, session sessionFlags) (evidence.Recording,
+	*report.Recording) {
 	rec, err := session.read(f)
 	var judged report.Recording
 	switch {

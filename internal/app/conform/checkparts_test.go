@@ -41,7 +41,8 @@ func TestCheckJournalCutAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	header := bytes.IndexByte(data, '\n') + 1
-	for _, cut := range []int{0, 5, header - 1, header, header + 1, (header + len(data)) / 2, len(data) - 14, len(data) - 1} {
+	for _, cut := range []int{0, 5, header - 1, header, header + 1, (header + len(data)) / 2, len(data) - 14,
+		len(data) - 1} {
 		if err := os.WriteFile(journal, data[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +77,8 @@ func TestCheckMemory(t *testing.T) {
 	for _, count := range []int{few, many} {
 		dir := linkRecordings(t, count)
 		var out liveAtEnd
-		args := []string{"check", dir, "--journal", filepath.Join(t.TempDir(), "j"), "--report", "json=" + filepath.Join(t.TempDir(), "r.json")}
+		args := []string{"check", dir, "--journal", filepath.Join(t.TempDir(), "j"), "--report",
+			"json=" + filepath.Join(t.TempDir(), "r.json")}
 		if exit := Run(t.Context(), args, nil, &out, os.Stderr, nil); exit != report.ExitFailure {
 			t.Fatalf("exit %d", exit)
 		}

@@ -72,7 +72,9 @@ func rootCommand(f *cli.Frame) *cobra.Command {
 	a := &app{f}
 	root := f.Root()
 	root.Example = "  conform run\n  conform check loop.yaml"
-	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand(), a.toolsCommand(), a.matrixCommand(), a.baselineCommand(), a.serveCommand(), a.initCommand(), a.observeCommand(), a.lintCommand(), a.gatewayCommand(), a.serverCommand())
+	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand(),
+		a.toolsCommand(), a.matrixCommand(), a.baselineCommand(), a.serveCommand(), a.initCommand(), a.observeCommand(),
+		a.lintCommand(), a.gatewayCommand(), a.serverCommand())
 	completeFlags(root)
 	return root
 }

@@ -31,7 +31,8 @@ func TestCheckCorpus(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(checked.Recordings) != len(cases) || exit != checked.Summary.Exit {
-		t.Errorf("%d recordings of %d cases, exit %d and %d", len(checked.Recordings), len(cases), exit, checked.Summary.Exit)
+		t.Errorf("%d recordings of %d cases, exit %d and %d", len(checked.Recordings), len(cases), exit,
+			checked.Summary.Exit)
 	}
 	for _, r := range checked.Recordings {
 		if r.Verdict == report.HarnessError || r.Exchanges == 0 {

@@ -186,7 +186,8 @@ func (e *entry) textWithIDs() string {
 // either a digit or a hyphen.
 func idWords(text string) (words []string) {
 	isPart := func(r rune) bool {
-		return r == '§' || r == '.' || r == '-' || r == ':' || r == '/' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return r == '§' || r == '.' || r == '-' || r == ':' || r == '/' || r == '_' || r >= '0' && r <= '9' ||
+			r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !isPart(r) }) {
 		word = strings.Trim(word, ".-:/_")
@@ -230,8 +231,9 @@ func exitCodeEntries() ([]*entry, error) {
 			Aliases: []string{fmt.Sprintf("%s-%d", c.Program, c.Code), fmt.Sprintf("%s-exit-%d", c.Program, c.Code)}})
 		general := byCode[c.Code]
 		if general == nil {
-			general = &entry{Kind: kindExitCode, ID: fmt.Sprintf("exit-%d", c.Code), Aliases: []string{fmt.Sprint(c.Code), fmt.Sprintf("exit-code-%d", c.Code)},
-				Title: fmt.Sprintf("what exit code %d means", c.Code)}
+			general = &entry{Kind: kindExitCode, ID: fmt.Sprintf("exit-%d", c.Code),
+				Aliases: []string{fmt.Sprint(c.Code), fmt.Sprintf("exit-code-%d", c.Code)},
+				Title:   fmt.Sprintf("what exit code %d means", c.Code)}
 			byCode[c.Code] = general
 			entries = append(entries, general)
 		}
@@ -241,16 +243,18 @@ func exitCodeEntries() ([]*entry, error) {
 }
 
 // handoffSections say where one meets the name of a rule.
-var handoffSections = []paragraph{{"where it shows", "rkat applies the hand-off rules in order when another provider, model or " +
-	"account continues a conversation. A degraded event, the degradations counted by --metrics-file and the lines of rkat render " +
-	"name the rule that caused them. The stored conversation stays as it was."}}
+var handoffSections = []paragraph{{"where it shows",
+	"rkat applies the hand-off rules in order when another provider, model or " +
+		"account continues a conversation. A degraded event, the degradations counted by --metrics-file and the lines of rkat render " +
+		"name the rule that caused them. The stored conversation stays as it was."}}
 
 // handoffEntries are the rules by which rkat hands a conversation over to
 // another model; its degradations and metrics print their names.
 func handoffEntries() ([]*entry, error) {
 	var entries []*entry
 	for _, r := range handoff.Rules() {
-		entries = append(entries, &entry{Kind: kindHandoff, ID: r.Name, Title: r.Sentence, related: r.Provider, Sections: handoffSections})
+		entries = append(entries, &entry{Kind: kindHandoff, ID: r.Name, Title: r.Sentence, related: r.Provider,
+			Sections: handoffSections})
 	}
 	return entries, nil
 }
@@ -258,7 +262,8 @@ func handoffEntries() ([]*entry, error) {
 // explainSources yield the entries of conform explain, one source a kind of id.
 // The texts stay where the ids are defined.
 var explainSources = []func() ([]*entry, error){
-	areaEntries, requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, dutyEntries, questionEntries, wireSectionEntries, handoffEntries, verdictEntries, consequenceEntries, exitCodeEntries,
+	areaEntries, requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, dutyEntries,
+	questionEntries, wireSectionEntries, handoffEntries, verdictEntries, consequenceEntries, exitCodeEntries,
 }
 
 func requirementEntries() ([]*entry, error) {
@@ -280,7 +285,8 @@ func checkEntries() ([]*entry, error) {
 	var entries []*entry
 	for _, c := range check.All() {
 		aspect := strings.TrimPrefix(c.ID, c.Requirement+"/")
-		e := &entry{Kind: kindCheck, ID: c.ID, Title: strings.ReplaceAll(aspect, "-", " "), related: []string{c.Requirement}}
+		e := &entry{Kind: kindCheck, ID: c.ID, Title: strings.ReplaceAll(aspect, "-", " "),
+			related: []string{c.Requirement}}
 		if r, err := specs.FindRequirement(c.Requirement); err == nil {
 			e.Title = r.Title + ": " + e.Title
 			e.Sections = []paragraph{{"", r.Text}, {"why", r.Why}, {"fix", r.FixOf(c.ID, "", "")}}
@@ -351,7 +357,8 @@ func wireRuleEntries() ([]*entry, error) {
 	enforced, accepted := simulatorRules()
 	var entries []*entry
 	for _, r := range rules {
-		e := &entry{Kind: wireRuleKind(r), ID: r.IDs[0], Aliases: r.IDs[1:], Title: r.Title(), Origin: "specs/wire-rules.md, " + r.Section}
+		e := &entry{Kind: wireRuleKind(r), ID: r.IDs[0], Aliases: r.IDs[1:], Title: r.Title(),
+			Origin: "specs/wire-rules.md, " + r.Section}
 		for _, c := range r.Cells[1:] {
 			e.Sections = append(e.Sections, cellParagraph(c))
 		}
@@ -398,7 +405,8 @@ func dutyEntries() ([]*entry, error) {
 		if len(breaks) > 0 {
 			e.Sections = append(e.Sections, paragraph{"what it breaks", strings.Join(breaks, "\n")})
 		}
-		e.Sections = append(e.Sections, paragraph{"fix", d.HowToMend()}, paragraph{"judged by", judged}, paragraph{"source", strings.Join(sources, "\n")}, paragraph{"how sure", d.Sure})
+		e.Sections = append(e.Sections, paragraph{"fix", d.HowToMend()}, paragraph{"judged by", judged},
+			paragraph{"source", strings.Join(sources, "\n")}, paragraph{"how sure", d.Sure})
 		entries = append(entries, e)
 	}
 	return entries, err
@@ -432,7 +440,8 @@ func questionEntries() ([]*entry, error) {
 }
 
 // confidenceWords are the marks of the column "sure" in full.
-var confidenceWords = strings.NewReplacer("rec", "recorded", "doc", "documented", "iss", "reported in issues", "inf", "inferred")
+var confidenceWords = strings.NewReplacer("rec", "recorded", "doc", "documented", "iss", "reported in issues", "inf",
+	"inferred")
 
 // cellParagraph turns one cell of the page into a part of an explanation.
 func cellParagraph(c specs.Cell) paragraph {
@@ -469,7 +478,8 @@ var sectionNumber = regexp.MustCompile(`\b\d+\.\d+\b`)
 func wireSectionEntries() ([]*entry, error) {
 	var entries []*entry
 	for _, s := range specs.WireSections() {
-		entries = append(entries, &entry{Kind: kindSection, ID: "§" + s.Number, Aliases: []string{s.Number}, Title: s.Title,
+		entries = append(entries, &entry{Kind: kindSection, ID: "§" + s.Number, Aliases: []string{s.Number},
+			Title:  s.Title,
 			Origin: "specs/wire-rules.md", Sections: []paragraph{{"", s.Text}}})
 	}
 	return entries, nil
@@ -480,7 +490,8 @@ func simulatorRules() (enforced, accepted map[string][]string) {
 	enforced, accepted = map[string][]string{}, map[string][]string{}
 	for _, provider := range simulator.Providers() {
 		for _, r := range simulator.Rules(provider) {
-			enforced[r.ID] = append(enforced[r.ID], fmt.Sprintf("%s, level %s: %s (%s)", provider, r.Least, r.Demand, r.Source))
+			enforced[r.ID] = append(enforced[r.ID],
+				fmt.Sprintf("%s, level %s: %s (%s)", provider, r.Least, r.Demand, r.Source))
 		}
 		for _, r := range simulator.Accepted(provider) {
 			accepted[r.ID] = append(accepted[r.ID], fmt.Sprintf("%s: %s (%s)", provider, r.Demand, r.Source))

@@ -102,7 +102,8 @@ func verdictNames() (names []string) {
 
 func exitCodes() (ids []string) {
 	for _, c := range cli.ExitCodes("") {
-		ids = append(ids, fmt.Sprintf("%s:%d", c.Program, c.Code), fmt.Sprintf("exit-%d", c.Code), fmt.Sprintf("%s exit %d", c.Program, c.Code), fmt.Sprint(c.Code))
+		ids = append(ids, fmt.Sprintf("%s:%d", c.Program, c.Code), fmt.Sprintf("exit-%d", c.Code),
+			fmt.Sprintf("%s exit %d", c.Program, c.Code), fmt.Sprint(c.Code))
 	}
 	return ids
 }
@@ -151,7 +152,8 @@ func cites(list []citedID, id string) bool {
 func TestExplainLinks(t *testing.T) {
 	g := explained(t)
 	for _, c := range []struct{ from, to string }{
-		{"SIG-001", "A-34"}, {"R44", "A-41"}, {"A-16", "A-15"}, {"thinking-tool-loop", "SIG-001"}, {"drop-thinking", "SIG-002"},
+		{"SIG-001", "A-34"}, {"R44", "A-41"}, {"A-16", "A-15"}, {"thinking-tool-loop", "SIG-001"},
+		{"drop-thinking", "SIG-002"},
 		{"SIG-001/signature-bytes", "SIG-001"}, {"RES-003", "R44"},
 		{"not-testable", "conform:3"}, {"torn-reply", "A-37"}, {"STR-004", "§3.2"},
 	} {
@@ -164,8 +166,10 @@ func TestExplainLinks(t *testing.T) {
 
 func TestExplainUnknown(t *testing.T) {
 	g := explained(t)
-	for name, want := range map[string]string{"SGI-001": "SIG-001", "ORD-0001": "ORD-001", "not-testible": "not-testable"} {
-		if _, err := g.find(name); err == nil || !strings.HasPrefix(err.Error(), name+": no such id; did you mean "+want) {
+	for name, want := range map[string]string{"SGI-001": "SIG-001", "ORD-0001": "ORD-001",
+		"not-testible": "not-testable"} {
+		if _, err := g.find(name); err == nil ||
+			!strings.HasPrefix(err.Error(), name+": no such id; did you mean "+want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -47,7 +47,8 @@ func selectRequirements(set, expression string) ([]specs.Requirement, error) {
 		}
 	}
 	if len(selected) == 0 {
-		return nil, cli.Usage("filter %q selects nothing; use ids, areas, consequences and providers that go together", expression)
+		return nil, cli.Usage("filter %q selects nothing; use ids, areas, consequences and providers that go together",
+			expression)
 	}
 	return selected, nil
 }

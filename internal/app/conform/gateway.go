@@ -77,7 +77,8 @@ gateway does not start or ends while it is judged. --json prints ` + report.RunS
 				at = len(args)
 			}
 			if at > 1 {
-				return cli.Usage("gateway: takes one name, got %q as well; put the gateway's command behind --", args[1])
+				return cli.Usage("gateway: takes one name, got %q as well; put the gateway's command behind --",
+					args[1])
 			} else if at == 1 {
 				f.profile = args[0]
 			}
@@ -92,8 +93,10 @@ gateway does not start or ends while it is judged. --json prints ` + report.RunS
 	flags.StringVar(&f.listen, "listen", "", "address of the simulator, `HOST:PORT` on loopback (default: a free port)")
 	flags.StringVarP(&f.model, "model", "m", "", "model that clients ask for (default: those of the scenarios)")
 	flags.StringArrayVar(&f.env, "env", nil, "variable for the gateway: `NAME=VALUE`")
-	flags.StringArrayVar(&f.files, "file", nil, "file for the gateway, made from a template: `PATH=FILE`, PATH below its home folder")
-	flags.StringArrayVar(&f.headers, "header", nil, "header that clients send beside their own: `NAME=VALUE`, which may hold {upstream} and {upstream_key}")
+	flags.StringArrayVar(&f.files, "file", nil,
+		"file for the gateway, made from a template: `PATH=FILE`, PATH below its home folder")
+	flags.StringArrayVar(&f.headers, "header", nil,
+		"header that clients send beside their own: `NAME=VALUE`, which may hold {upstream} and {upstream_key}")
 	flags.StringVar(&f.workdir, "workdir", "", "start the gateway in `DIR` (default: its home folder)")
 	flags.DurationVar(&f.wait, "wait", 30*time.Second, "how long the gateway may take to listen")
 	flags.BoolVar(&f.passesKey, "passes-key", false, "the gateway has no key of its own and passes the client's on")
@@ -110,7 +113,8 @@ func findWire(flag, name string) (*wires.Wire, error) {
 	if w := wires.Find(name); w != nil {
 		return w, nil
 	}
-	return nil, cli.Usage("--%s: there is no wire %q; use %s%s", flag, name, wires.List(wires.Names()), spelling.Hint(name, wires.Names()))
+	return nil, cli.Usage("--%s: there is no wire %q; use %s%s", flag, name, wires.List(wires.Names()),
+		spelling.Hint(name, wires.Names()))
 }
 
 func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
@@ -165,7 +169,8 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 	}
 	headers := http.Header{}
 	for name, value := range route.Headers {
-		headers.Set(name, profiles.GatewayValues{Upstream: up.URL, UpstreamKey: upstreamKey, ClientKey: clientKey}.Fill(value))
+		headers.Set(name, profiles.GatewayValues{Upstream: up.URL, UpstreamKey: upstreamKey,
+			ClientKey: clientKey}.Fill(value))
 	}
 	judged.subject = report.Subject{Name: subject.Name, Kind: "gateway", Wire: front.Name}
 	if behind != front {
@@ -216,12 +221,14 @@ func (f *gatewayFlags) readProfile() (*profiles.Gateway, profiles.GatewayRoute, 
 	if len(f.command) > 0 {
 		g.Run = f.command
 	}
-	said := profiles.GatewaySettings{Model: f.model, PassesKey: f.passesKey, Env: map[string]string{}, Headers: map[string]string{}, Files: map[string]string{}}
+	said := profiles.GatewaySettings{Model: f.model, PassesKey: f.passesKey, Env: map[string]string{},
+		Headers: map[string]string{}, Files: map[string]string{}}
 	for _, option := range []struct {
 		flag, form string
 		entries    []string
 		into       map[string]string
-	}{{"env", "NAME=VALUE", f.env, said.Env}, {"header", "NAME=VALUE", f.headers, said.Headers}, {"file", "PATH=FILE", f.files, said.Files}} {
+	}{{"env", "NAME=VALUE", f.env, said.Env}, {"header", "NAME=VALUE", f.headers, said.Headers},
+		{"file", "PATH=FILE", f.files, said.Files}} {
 		for _, entry := range option.entries {
 			name, value, ok := strings.Cut(entry, "=")
 			if !ok || name == "" {
@@ -242,18 +249,22 @@ func (f *gatewayFlags) readProfile() (*profiles.Gateway, profiles.GatewayRoute, 
 }
 
 // startGateway starts the command of a gateway.
-func (a *app) startGateway(ctx context.Context, f gatewayFlags, g *profiles.Gateway, route profiles.GatewayRoute, upstream, home string) (*gateway.Process, error) {
-	c := gateway.Command{Args: g.Run, Env: route.Env, Files: route.Files, Wait: f.wait, Path: searchPath(a.Getenv("PATH")), Dir: f.workdir}
+func (a *app) startGateway(ctx context.Context, f gatewayFlags, g *profiles.Gateway, route profiles.GatewayRoute,
+	upstream, home string) (*gateway.Process, error) {
+	c := gateway.Command{Args: g.Run, Env: route.Env, Files: route.Files, Wait: f.wait,
+		Path: searchPath(a.Getenv("PATH")), Dir: f.workdir}
 	var err error
 	if c.Dir != "" {
 		if c.Dir, err = filepath.Abs(c.Dir); err != nil {
 			return nil, err
 		}
 	}
-	process, err := gateway.Start(ctx, c, profiles.GatewayValues{Upstream: upstream, UpstreamKey: upstreamKey, ClientKey: clientKey}, home)
+	process, err := gateway.Start(ctx, c,
+		profiles.GatewayValues{Upstream: upstream, UpstreamKey: upstreamKey, ClientKey: clientKey}, home)
 	switch {
 	case err != nil && g.Install != nil:
-		return nil, cli.Fail(report.ExitHarness, "%s: %w; it is installed by: npm install -g %s", g.Name, err, strings.Join(g.Install.NPM, " "))
+		return nil, cli.Fail(report.ExitHarness, "%s: %w; it is installed by: npm install -g %s", g.Name, err,
+			strings.Join(g.Install.NPM, " "))
 	case err != nil:
 		return nil, cli.Fail(report.ExitHarness, "%s: %w", g.Name, err)
 	}

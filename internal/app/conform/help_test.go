@@ -71,7 +71,8 @@ func TestCompletions(t *testing.T) {
 			words = strings.Split(line, " ")
 		}
 		var out bytes.Buffer
-		if code := Run(t.Context(), append([]string{"__complete"}, words...), nil, &out, io.Discard, nil); code != 0 || !strings.Contains(out.String(), want) {
+		if code := Run(t.Context(), append([]string{"__complete"}, words...), nil, &out, io.Discard, nil); code != 0 ||
+			!strings.Contains(out.String(), want) {
 			t.Errorf("%q: exit %d, %q is missing in\n%s", line, code, want, out.String())
 		}
 	}

@@ -75,7 +75,8 @@ func (j *journalFile) beginJournal(known *report.Journal) error {
 		return j.beginAnew(known.Header)
 	}
 	if why := j.found.Header.Differs(known.Header); why != "" {
-		return cli.Usage("%s: is the journal of another run that was interrupted (%s); name another file or delete it", j.path, why)
+		return cli.Usage("%s: is the journal of another run that was interrupted (%s); name another file or delete it",
+			j.path, why)
 	}
 	known.Entries, known.Header.Started = j.found.Entries, j.found.Header.Started
 	return j.cutAt(j.found.Whole)
@@ -154,7 +155,8 @@ func openCheckJournal(path string, head report.CheckedHead) (_ *checkJournal, er
 	}
 	if j.known.Whole > 0 && !j.known.Ended {
 		if why := j.known.Head.Differs(head); why != "" {
-			return nil, cli.Usage("%s: is the journal of another check that was interrupted (%s); name another file or delete it", path, why)
+			return nil,
+				cli.Usage("%s: is the journal of another check that was interrupted (%s); name another file or delete it", path, why)
 		}
 		return j, j.cutAt(j.known.Whole)
 	}
@@ -266,7 +268,8 @@ func ownFile(workdir, path string) string {
 	for i := range parts {
 		full, err := filepath.Abs(filepath.Join(workdir, filepath.FromSlash(strings.Join(parts[i:], "/"))))
 		below, errRel := filepath.Rel(here, full)
-		if info, errStat := os.Stat(full); err == nil && errRel == nil && errStat == nil && info.Mode().IsRegular() && filepath.IsLocal(below) {
+		if info, errStat := os.Stat(full); err == nil && errRel == nil && errStat == nil && info.Mode().IsRegular() &&
+			filepath.IsLocal(below) {
 			return filepath.ToSlash(below)
 		}
 	}

@@ -67,7 +67,10 @@ Exits 1 when a provider refuses something, 2 when no tool can be read. --json pr
   conform lint tools --provider anthropic,gemini --json tools.json | jq .findings`,
 		Args: oneFile("tools"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.lint(args[0], flags, func(data []byte) (lint.Result, error) { return lint.Tools(data, flags.providers...) })
+			return a.lint(args[0], flags, func(data []byte) (lint.Result,
+				error) {
+				return lint.Tools(data, flags.providers...)
+			})
 		},
 	}
 	flags.addTo(cmd, "judge for these providers only: anthropic, openai, gemini")
@@ -93,7 +96,8 @@ Exits 1 when the provider refuses it, 2 when it cannot be read. --json prints
 		Args: oneFile("request"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(flags.providers) > 1 {
-				return cli.Usage("--provider %s: a request goes to one provider; name one", strings.Join(flags.providers, ","))
+				return cli.Usage("--provider %s: a request goes to one provider; name one",
+					strings.Join(flags.providers, ","))
 			}
 			var header http.Header
 			if cmd.Flags().Changed("beta") {
@@ -104,7 +108,8 @@ Exits 1 when the provider refuses it, 2 when it cannot be read. --json prints
 			})
 		},
 	}
-	flags.addTo(cmd, "the `provider` it goes to: anthropic, openai, gemini or chat; without it, the members of the request say which")
+	flags.addTo(cmd,
+		"the `provider` it goes to: anthropic, openai, gemini or chat; without it, the members of the request say which")
 	cmd.Flags().StringVarP(&model, "model", "m", "", "the `model` that the URL of a Gemini request names")
 	cmd.Flags().StringSliceVar(&betas, "beta", nil, "all `names` that the header anthropic-beta holds")
 	return cmd
@@ -122,7 +127,8 @@ func oneFile(command string) cobra.PositionalArgs {
 func (a *app) lint(name string, flags lintFlags, judge func([]byte) (lint.Result, error)) error {
 	for _, provider := range flags.providers {
 		if !slices.Contains(lint.Providers(), provider) {
-			return cli.Usage("--provider %s: is unknown; use %s%s", provider, strings.Join(lint.Providers(), ", "), spelling.Hint(provider, lint.Providers()))
+			return cli.Usage("--provider %s: is unknown; use %s%s", provider, strings.Join(lint.Providers(), ", "),
+				spelling.Hint(provider, lint.Providers()))
 		}
 	}
 	data, err := a.readInput(name)
@@ -135,7 +141,8 @@ func (a *app) lint(name string, flags lintFlags, judge func([]byte) (lint.Result
 	}
 	verdict := result.Verdict()
 	if flags.asJSON {
-		err = report.WriteJSON(a.JSON(), lintDoc{Schema: lintSchema, Tool: tool(), Verdict: result.Verdict(), Result: result})
+		err = report.WriteJSON(a.JSON(),
+			lintDoc{Schema: lintSchema, Tool: tool(), Verdict: result.Verdict(), Result: result})
 	} else {
 		w := a.Stdout
 		verdicts := map[report.Verdict]int{}
@@ -157,7 +164,8 @@ func (a *app) lint(name string, flags lintFlags, judge func([]byte) (lint.Result
 		if result.Tools > 0 {
 			of = fmt.Sprintf(" in %d tools", result.Tools)
 		}
-		fmt.Fprintf(w, "%s %d refused, %d degraded%s (%s)\n", strings.ToUpper(string(result.Verdict())), verdicts[report.Fail], verdicts[report.Warn], of, strings.Join(result.Providers, ", "))
+		fmt.Fprintf(w, "%s %d refused, %d degraded%s (%s)\n", strings.ToUpper(string(result.Verdict())),
+			verdicts[report.Fail], verdicts[report.Warn], of, strings.Join(result.Providers, ", "))
 	}
 	if err == nil && (verdict == report.Fail || flags.strict && verdict == report.Warn) {
 		err = cli.Exit(report.ExitFailure)

@@ -34,11 +34,13 @@ func newLiveRun(t *testing.T, m standin.Manners, filter string) *liveRun {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(server.CA)
 	live := &harness.Live{
-		Keys: map[string]string{"anthropic": standInKey + "-a", "openai": standInKey + "-o", "gemini": standInKey + "-g"}, Roots: roots, Tool: "test",
+		Keys: map[string]string{"anthropic": standInKey + "-a", "openai": standInKey + "-o",
+			"gemini": standInKey + "-g"}, Roots: roots, Tool: "test",
 		Upstream: map[string]string{"anthropic": server.URL, "openai": server.URL, "gemini": server.URL},
 	}
 	return &liveRun{server, live, harness.Options{
-		Config: harness.Config{Subject: harness.InProcess(rkat.Run, "test", nil), Seed: "live", Live: live}, Sources: []evidence.Source{evidence.SourceLive}, Filter: filter,
+		Config:  harness.Config{Subject: harness.InProcess(rkat.Run, "test", nil), Seed: "live", Live: live},
+		Sources: []evidence.Source{evidence.SourceLive}, Filter: filter,
 	}}
 }
 
@@ -91,7 +93,8 @@ func TestLive(t *testing.T) {
 	if red := redResults(found); len(red) > 0 || found.Guard != "" || found.Interrupted {
 		t.Errorf("guard %q, interrupted %t, red:\n%s", found.Guard, found.Interrupted, strings.Join(red, "\n"))
 	}
-	if len(found.Cases) != 30 || found.Calls.Accepted < 60 || found.Spent.Requests < found.Calls.Accepted || found.Spent.Usage.Total() == 0 || found.Spent.Estimated != 0 {
+	if len(found.Cases) != 30 || found.Calls.Accepted < 60 || found.Spent.Requests < found.Calls.Accepted ||
+		found.Spent.Usage.Total() == 0 || found.Spent.Estimated != 0 {
 		t.Errorf("%d cases, %+v calls, spent %+v", len(found.Cases), *found.Calls, *found.Spent)
 	}
 	t.Logf("%d cases, %d results, spent %s", len(found.Cases), len(found.Results), found.Spent)
@@ -109,7 +112,8 @@ func TestLive(t *testing.T) {
 		files++
 		data, err := os.ReadFile(path)
 		searchKeys(t, path, string(data))
-		if recording, openErr := cassette.Open(path); openErr != nil || recording.Verify() != nil || recording.Meta().Provenance != cassette.ProvenanceSynthetic {
+		if recording, openErr := cassette.Open(path); openErr != nil || recording.Verify() != nil ||
+			recording.Meta().Provenance != cassette.ProvenanceSynthetic {
 			t.Errorf("%s: %v", path, openErr)
 		}
 		return err
@@ -136,9 +140,11 @@ func TestLiveBudget(t *testing.T) {
 		r.live.Budget, r.Workers = b, 1
 		found := r.run(t)
 		if want := max(1, b.Requests); found.Spent.Requests != want || len(r.server.Keys()) != want {
-			t.Errorf("%s: %d requests counted, %d sent, want %d", name, found.Spent.Requests, len(r.server.Keys()), want)
+			t.Errorf("%s: %d requests counted, %d sent, want %d", name, found.Spent.Requests,
+				len(r.server.Keys()), want)
 		}
-		if !strings.Contains(found.Guard, "--max-"+name) || !strings.Contains(found.Guard, "spent until then: ") || !found.Interrupted {
+		if !strings.Contains(found.Guard, "--max-"+name) || !strings.Contains(found.Guard, "spent until then: ") ||
+			!found.Interrupted {
 			t.Errorf("%s: %q", name, found.Guard)
 		}
 		if red := redResults(found); len(red) > 0 {
@@ -174,7 +180,8 @@ func TestLiveShortfall(t *testing.T) {
 		want     string
 	}{
 		{standin.Manners{Idle: 1}, 3, ""},
-		{standin.Manners{Idle: 2}, 2, "the model did not call the echo tool in step 0, which it was asked to do; it was asked twice"},
+		{standin.Manners{Idle: 2}, 2,
+			"the model did not call the echo tool in step 0, which it was asked to do; it was asked twice"},
 	} {
 		r := newLiveRun(t, tt.manners, "live-tool-loop && gemini")
 		found := r.run(t)

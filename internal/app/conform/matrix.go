@@ -72,7 +72,8 @@ func (a *app) runMatrix(paths []string, f matrixFlags) error {
 	}
 	merged := files
 	if f.markdown {
-		merged = append(slices.Clip(files), reportFile{kind: "markdown", path: toStdout, write: reportWriters["markdown"]})
+		merged = append(slices.Clip(files),
+			reportFile{kind: "markdown", path: toStdout, write: reportWriters["markdown"]})
 	}
 	if isCheck, err := a.mergeChecked(paths, merged, f.asJSON); isCheck || err != nil {
 		return err
@@ -120,12 +121,15 @@ func (a *app) mergeChecked(paths []string, files reportFiles, asJSON bool) (isCh
 		case part == nil && len(parts) == 0:
 			return false, nil
 		case part == nil:
-			return true, cli.Usage("%s: is not of conform check, as %s is; name the shards of one check", path, parts[0].Name)
+			return true, cli.Usage("%s: is not of conform check, as %s is; name the shards of one check", path,
+				parts[0].Name)
 		}
 		parts = append(parts, part)
 	}
 	if i := slices.IndexFunc(files, func(f reportFile) bool { return pageWriters[f.kind] != nil }); i >= 0 {
-		return true, cli.Usage("--report %s: the shards of a check keep no bodies to show; give the recordings to conform check", files[i].kind)
+		return true,
+			cli.Usage("--report %s: the shards of a check keep no bodies to show; give the recordings to conform check",
+				files[i].kind)
 	}
 	checked, each, err := report.MergeChecked(parts)
 	if err != nil {

@@ -30,7 +30,8 @@ type observeFlags struct {
 func (f *observeFlags) addTo(cmd *cobra.Command) {
 	f.commandFlags.addTo(cmd)
 	f.isolationFlags.addTo(cmd)
-	cmd.Flags().StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM, proxy.BaseURL}, "ways in to try: mitm, base-url")
+	cmd.Flags().StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM, proxy.BaseURL},
+		"ways in to try: mitm, base-url")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 90*time.Second, "how long the agent may take to answer")
 }
 
@@ -65,7 +66,8 @@ Exits 3 when no call of a model was seen. --json prints ` + subject.ObserveSchem
 		},
 	}
 	f.addTo(cmd)
-	cmd.Flags().StringVar(&f.subject, "subject", "", "the name of a profile or a `PROFILE.yaml`, instead of a command behind --")
+	cmd.Flags().StringVar(&f.subject, "subject", "",
+		"the name of a profile or a `PROFILE.yaml`, instead of a command behind --")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -127,7 +129,8 @@ type initialized struct {
 }
 
 // observe watches one prompt.
-func (a *app) observe(ctx context.Context, cmd *cobra.Command, f observeFlags, args []string) (*subject.Observation, *profiles.Profile, error) {
+func (a *app) observe(ctx context.Context, cmd *cobra.Command, f observeFlags, args []string) (*subject.Observation,
+	*profiles.Profile, error) {
 	if err := f.takeArguments(cmd, args); err != nil {
 		return nil, nil, err
 	}
@@ -146,7 +149,8 @@ func (a *app) observe(ctx context.Context, cmd *cobra.Command, f observeFlags, a
 		return nil, nil, err
 	}
 	if profile == nil || profile.Run == nil {
-		return nil, nil, cli.Usage("--subject %s: is not a command; give a profile with run, or a command behind --", f.subject)
+		return nil, nil,
+			cli.Usage("--subject %s: is not a command; give a profile with run, or a command behind --", f.subject)
 	}
 	if profile.Ingress != nil && !cmd.Flags().Changed("ingress") {
 		f.ingress = profile.Ingress

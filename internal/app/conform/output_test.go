@@ -21,7 +21,8 @@ func TestInterruptedCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if got := Run(ctx, []string{"check", dir}, nil, &out, &errs, nil); got != report.ExitInterrupted || !strings.Contains(errs.String(), "interrupted; no verdict was reached") {
+	if got := Run(ctx, []string{"check", dir}, nil, &out, &errs, nil); got != report.ExitInterrupted ||
+		!strings.Contains(errs.String(), "interrupted; no verdict was reached") {
 		t.Errorf("exit %d, %q", got, errs.String())
 	}
 }
@@ -63,7 +64,8 @@ func TestInterruptedPreflight(t *testing.T) {
 	path := t.TempDir() + "/r.json"
 	var out, errs bytes.Buffer
 	got := Run(ctx, []string{"run", "--report", "json=" + path, "--", os.Args[0], "{prompt}"}, nil, &out, &errs, nil)
-	if got != report.ExitInterrupted || errs.String() != "conform: interrupted after 0 results; run it again for a verdict\n" {
+	if got != report.ExitInterrupted ||
+		errs.String() != "conform: interrupted after 0 results; run it again for a verdict\n" {
 		t.Errorf("exit %d, %s", got, errs.String())
 	}
 	if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), `"exit": 130`) {
@@ -88,10 +90,12 @@ func (p *closedPipe) Write(data []byte) (int, error) {
 // TestReaderThatStopsEarly holds that the exit code is that of the verdict, and
 // that nothing is said, when the reader of a report closes its end.
 func TestReaderThatStopsEarly(t *testing.T) {
-	for _, args := range [][]string{{"list"}, {"selftest", "--places", "0"}, {"check", "../../../cassettes/anthropic"}, {"check", "--json", "../../../cassettes/anthropic"}} {
+	for _, args := range [][]string{{"list"}, {"selftest", "--places", "0"}, {"check", "../../../cassettes/anthropic"},
+		{"check", "--json", "../../../cassettes/anthropic"}} {
 		var out closedPipe
 		var errs bytes.Buffer
-		if got := Run(t.Context(), args, nil, &out, &errs, nil); got != report.ExitOK || errs.Len() > 0 || out.Len() == 0 {
+		if got := Run(t.Context(), args, nil, &out, &errs, nil); got != report.ExitOK || errs.Len() > 0 ||
+			out.Len() == 0 {
 			t.Errorf("%q: exit %d, %d bytes, stderr %q", args, got, out.Len(), errs.String())
 		}
 	}
@@ -112,7 +116,8 @@ func TestReportIsWrittenWholeOrNotAtAll(t *testing.T) {
 		_, _ = w.Write([]byte("half"))
 		return errors.New("disk full")
 	}
-	if err := a.save(reportFiles{broken}, &report.Run{}); err == nil || !strings.Contains(err.Error(), path+": the json report cannot be written: disk full") {
+	if err := a.save(reportFiles{broken}, &report.Run{}); err == nil ||
+		!strings.Contains(err.Error(), path+": the json report cannot be written: disk full") {
 		t.Error(err)
 	}
 	if data, _ := os.ReadFile(path); string(data) != "before" {

@@ -84,7 +84,8 @@ func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) 
 		case !ok || path == "":
 			return nil, cli.Usage("--report: %q is not KIND=FILE; write for example json=report.json", entry)
 		case file.write == nil && pageWriters[kind] == nil:
-			return nil, cli.Usage("--report: there is no form %q; use %s%s", kind, strings.Join(kinds, ", "), spelling.Hint(kind, kinds))
+			return nil, cli.Usage("--report: there is no form %q; use %s%s", kind, strings.Join(kinds, ", "),
+				spelling.Hint(kind, kinds))
 		case file.isStdout() && kind != githubKind && onStdout:
 			return nil, cli.Usage("--report %s: stdout has another report already; name a file", entry)
 		}
@@ -102,12 +103,14 @@ func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) 
 
 // reportKinds are the forms of reports.
 func reportKinds() []string {
-	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(reportWriters)), slices.Collect(maps.Keys(pageWriters)))))
+	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(reportWriters)),
+		slices.Collect(maps.Keys(pageWriters)))))
 }
 
 // holdPath reports whether a report goes to the file at path.
 func (files reportFiles) holdPath(path string) bool {
-	return slices.ContainsFunc(files, func(f reportFile) bool { return f.path != os.DevNull && filepath.Clean(f.path) == filepath.Clean(path) })
+	return slices.ContainsFunc(files,
+		func(f reportFile) bool { return f.path != os.DevNull && filepath.Clean(f.path) == filepath.Clean(path) })
 }
 
 // openStreams opens the reports that are written while recordings are judged. NDJSON is in its
@@ -124,7 +127,8 @@ func (a *app) openStreams(files reportFiles, head report.CheckedHead) error {
 			file.stream, err = begin(w, head)
 		}
 		if err != nil {
-			return cli.Usage("%s: the %s report cannot be written: %w; name another file", file.path, file.kind, fileutil.Reason(err))
+			return cli.Usage("%s: the %s report cannot be written: %w; name another file", file.path, file.kind,
+				fileutil.Reason(err))
 		}
 	}
 	return nil
@@ -172,7 +176,8 @@ func (files reportFiles) closeStreams(checked *report.Checked) error {
 		}
 		err := file.close(checked != nil && file.fault == nil)
 		if err = cmp.Or(file.fault, err); err != nil {
-			errs = append(errs, fmt.Errorf("%s: the %s report cannot be written: %w", file.path, file.kind, fileutil.Reason(err)))
+			errs = append(errs, fmt.Errorf("%s: the %s report cannot be written: %w", file.path, file.kind,
+				fileutil.Reason(err)))
 		}
 		file.close = nil
 	}
@@ -193,7 +198,8 @@ func (a *app) save(files reportFiles, doc reportDocument) error {
 			continue
 		}
 		if err := a.saveOne(file, doc); err != nil {
-			errs = append(errs, fmt.Errorf("%s: the %s report cannot be written: %w", file.path, file.kind, fileutil.Reason(err)))
+			errs = append(errs, fmt.Errorf("%s: the %s report cannot be written: %w", file.path, file.kind,
+				fileutil.Reason(err)))
 		}
 	}
 	return errors.Join(errs...)
@@ -207,7 +213,8 @@ func (a *app) warnUnwritable(files reportFiles) {
 			continue
 		}
 		if err := tryFolder(file.path); err != nil {
-			a.Say("%s: the %s report cannot be written: %v; the verdicts are printed all the same", file.path, file.kind, fileutil.Reason(err))
+			a.Say("%s: the %s report cannot be written: %v; the verdicts are printed all the same", file.path,
+				file.kind, fileutil.Reason(err))
 		}
 	}
 }

@@ -85,10 +85,14 @@ not made up, a model or a host that is not allowed, a budget that is spent.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.sources, "source", nil, "what answers the agent: cassette, simulator, live (default: for rkat cassettes, and the simulator where there is none; simulator for others)")
-	flags.StringSliceVar(&f.ingress, "ingress", nil, "how the agent reaches the proxy: mitm, base-url or both (default: the first of them that works)")
-	flags.StringVar(&f.webSocket, "websocket", webSocketJudge, "WebSockets of OpenAI's Responses API: judge, where the simulator answers, or refuse, after which agents go on over HTTP")
-	flags.StringVar(&f.set, "set", "current", "the set of requirements to judge by: "+strings.Join(specs.SetNames(), ", or one frozen in a month, "))
+	flags.StringSliceVar(&f.sources, "source", nil,
+		"what answers the agent: cassette, simulator, live (default: for rkat cassettes, and the simulator where there is none; simulator for others)")
+	flags.StringSliceVar(&f.ingress, "ingress", nil,
+		"how the agent reaches the proxy: mitm, base-url or both (default: the first of them that works)")
+	flags.StringVar(&f.webSocket, "websocket", webSocketJudge,
+		"WebSockets of OpenAI's Responses API: judge, where the simulator answers, or refuse, after which agents go on over HTTP")
+	flags.StringVar(&f.set, "set", "current",
+		"the set of requirements to judge by: "+strings.Join(specs.SetNames(), ", or one frozen in a month, "))
 	flags.StringVar(&f.filter, "filter", "", filterHelp)
 	flags.StringVar(&f.seed, "seed", "", "repeat the nonces and tokens of an earlier run (default: new ones)")
 	f.subjectFlags.addTo(cmd)
@@ -117,7 +121,8 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	}
 	if f.inPlace {
 		if f.jobs > 1 {
-			return cli.Usage("--jobs %d: with --in-place all cases use one folder; leave --jobs out, or --in-place", f.jobs)
+			return cli.Usage("--jobs %d: with --in-place all cases use one folder; leave --jobs out, or --in-place",
+				f.jobs)
 		}
 		f.jobs = 1
 	}
@@ -148,7 +153,8 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 
 // runCases runs the selected cases. After an interruption it returns both the
 // report of what was found until then and the error.
-func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, own []report.Rule, page *inspection) (*report.Run, error) {
+func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, own []report.Rule,
+	page *inspection) (*report.Run, error) {
 	subject, err := a.findSubject(ctx, f)
 	tripped := (*harness.GuardError)(nil)
 	switch errors.As(err, &tripped); {
@@ -178,7 +184,8 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 	bar := a.StartProgress("judged")
 	began := time.Now()
 	schedule, err := a.newSchedule(f.scheduleFlags, f.set, report.JournalHeader{
-		Tool: tool(), Subject: about.Subject, Policy: policy, Source: sources, Ingress: f.ingress, Seed: f.seed, Filter: f.filter, Started: began.UTC(),
+		Tool: tool(), Subject: about.Subject, Policy: policy, Source: sources, Ingress: f.ingress, Seed: f.seed,
+		Filter: f.filter, Started: began.UTC(),
 	})
 	if err != nil {
 		return nil, err
@@ -196,7 +203,8 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 		schedule.keepCase(run, results)
 		page.observeCase(run, results)
 	}
-	page.beginLive(inspector.Head{Kind: "run", Tool: tool(), Subject: about.Subject, Sources: sources, Ingress: f.ingress, Started: began.UTC(), Policy: policy})
+	page.beginLive(inspector.Head{Kind: "run", Tool: tool(), Subject: about.Subject, Sources: sources,
+		Ingress: f.ingress, Started: began.UTC(), Policy: policy})
 	options.Live, options.Secrets = live, redact.EnvironmentSecrets(a.Environ)
 	if options.Isolation, err = f.detectLevel(context.WithoutCancel(ctx), about.Subject); err != nil {
 		return nil, err
@@ -215,7 +223,9 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 		a.sayLive(liveOf(live, found))
 		return ran, errors.Join(interruptedError(len(found.Results)), err)
 	}
-	end := report.JournalEnd{DurationMS: time.Since(began).Milliseconds(), Isolation: isolationOf(about.Subject, options.Isolation), Guard: cmp.Or(found.Guard, f.strayGuard(schedule.known.Entries)), Live: liveOf(live, found)}
+	end := report.JournalEnd{DurationMS: time.Since(began).Milliseconds(),
+		Isolation: isolationOf(about.Subject, options.Isolation),
+		Guard:     cmp.Or(found.Guard, f.strayGuard(schedule.known.Entries)), Live: liveOf(live, found)}
 	return schedule.makeReport(&end)
 }
 
@@ -249,8 +259,9 @@ func interruptedError(results int) error {
 // harnessOptions are what the flags say for the harness.
 func (f runFlags) harnessOptions(subject harness.Subject, progress func(done, total int)) harness.Options {
 	o := harness.Options{
-		Config: harness.Config{Subject: subject, Seed: f.seed, CaseTimeout: f.caseTimeout, RefuseWebSockets: f.webSocket == webSocketRefuse, WorkDir: f.workdir, InPlace: f.inPlace},
-		Set:    f.set, Filter: f.filter, Ingress: f.ingress, Workers: f.jobs, Progress: progress,
+		Config: harness.Config{Subject: subject, Seed: f.seed, CaseTimeout: f.caseTimeout,
+			RefuseWebSockets: f.webSocket == webSocketRefuse, WorkDir: f.workdir, InPlace: f.inPlace},
+		Set: f.set, Filter: f.filter, Ingress: f.ingress, Workers: f.jobs, Progress: progress,
 	}
 	for _, s := range f.sources {
 		if source := evidence.Source(s); !slices.Contains(o.Sources, source) {
@@ -268,7 +279,8 @@ func (f runFlags) validate() error {
 	if err := f.liveFlags.check(f); err != nil {
 		return err
 	}
-	return cmp.Or(checkValues("source", f.sources...), checkValues("ingress", f.ingress...), checkValues("websocket", f.webSocket), checkValues("set", f.set))
+	return cmp.Or(checkValues("source", f.sources...), checkValues("ingress", f.ingress...),
+		checkValues("websocket", f.webSocket), checkValues("set", f.set))
 }
 
 // reportFlags say which reports are written beside the terminal's.
@@ -280,7 +292,8 @@ type reportFlags struct {
 
 func (f *reportFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.reports, "report", nil, reportHelp)
-	cmd.Flags().BoolVar(&f.share, "share", false, "put hashes and lengths in the place of content in the reports html and inspector")
+	cmd.Flags().BoolVar(&f.share, "share", false,
+		"put hashes and lengths in the place of content in the reports html and inspector")
 }
 
 // deliverRun is deliverReport for a run.
@@ -291,7 +304,8 @@ func (a *app) deliverRun(ran *report.Run, files reportFiles, asJSON bool, runErr
 // deliverReport writes all reports of a run or check, prints the one for people or JSON, and
 // returns the error that ends the program with exit. runErr is what went wrong before.
 // The verdict is printed also when a report cannot be written.
-func (a *app) deliverReport(doc reportDocument, show func(*report.Terminal), exit int, files reportFiles, asJSON bool, runErr error) error {
+func (a *app) deliverReport(doc reportDocument, show func(*report.Terminal), exit int, files reportFiles, asJSON bool,
+	runErr error) error {
 	saveErr := a.save(files, doc)
 	var printErr error
 	if files.takesStdout() {
@@ -313,7 +327,8 @@ type conversationFlags struct {
 }
 
 func (f *conversationFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.permissions, "acp-permissions", "allow", "what an agent of the Agent Client Protocol is answered when it asks for permission: allow or reject")
+	cmd.Flags().StringVar(&f.permissions, "acp-permissions", "allow",
+		"what an agent of the Agent Client Protocol is answered when it asks for permission: allow or reject")
 }
 
 // splitConversation reads --subject acp:CMD and driver:CMD; the kind is "" for every
@@ -331,7 +346,8 @@ func splitConversation(name string) (kind string, argv []string, err error) {
 
 // startAgent returns the agent that a command starts, with the variables of a profile. It
 // starts it once.
-func (f runFlags) startAgent(ctx context.Context, kind string, argv []string, p *profiles.Profile, providers []string) (agent harness.Subject, err error) {
+func (f runFlags) startAgent(ctx context.Context, kind string, argv []string, p *profiles.Profile,
+	providers []string) (agent harness.Subject, err error) {
 	if f.workdir != "" {
 		return nil, errNoWorkdir
 	}
@@ -347,7 +363,8 @@ func (f runFlags) startAgent(ctx context.Context, kind string, argv []string, p 
 		if permissions, err = acp.ParsePermissions(f.permissions); err != nil {
 			return nil, cli.Usage("--acp-%w", err)
 		}
-		agent, err = acp.New(ctx, acp.Config{Args: argv, Environment: env, Providers: providers, Permissions: permissions, Isolation: level})
+		agent, err = acp.New(ctx, acp.Config{Args: argv, Environment: env, Providers: providers,
+			Permissions: permissions, Isolation: level})
 	}
 	if err != nil {
 		return nil, cli.Usage("--subject %s: %w", kind+":"+strings.Join(argv, " "), err)
@@ -382,8 +399,10 @@ type isolationFlags struct {
 }
 
 func (f *isolationFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.isolation, "isolation", string(isolate.Auto), "keep the agent away from all but our proxy: auto (where the system allows it), require or off")
-	cmd.Flags().BoolVar(&f.failOnStray, "fail-on-stray", false, "exit 5 when the agent tries to reach a host that is not a provider's")
+	cmd.Flags().StringVar(&f.isolation, "isolation", string(isolate.Auto),
+		"keep the agent away from all but our proxy: auto (where the system allows it), require or off")
+	cmd.Flags().BoolVar(&f.failOnStray, "fail-on-stray", false,
+		"exit 5 when the agent tries to reach a host that is not a provider's")
 }
 
 // detectLevel finds out how far the agent can be kept apart. An agent inside this process
@@ -395,7 +414,8 @@ func (f isolationFlags) detectLevel(ctx context.Context, subject report.Subject)
 	mode := isolate.Mode(f.isolation)
 	if subject.Kind == inProcess {
 		if mode == isolate.Require {
-			return isolate.Level{}, cli.Usage("--isolation require: %s runs inside this process; leave the flag out", subject.Name)
+			return isolate.Level{}, cli.Usage("--isolation require: %s runs inside this process; leave the flag out",
+				subject.Name)
 		}
 		return isolate.Level{}, nil
 	}

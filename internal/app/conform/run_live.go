@@ -39,12 +39,18 @@ const (
 func (f *liveFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.budget.Requests, "max-requests", defaultLiveRequests, "live: end the run before request `N`+1")
-	flags.IntVar(&f.budget.Tokens, "max-tokens", defaultLiveTokens, "live: send nothing more once the replies report `N` tokens, input and output")
-	flags.Float64Var(&f.budget.Cost, "max-cost", 0, "live: send nothing more once the run has cost an `amount`, in the currency of --prices")
-	flags.StringSliceVar(&f.models, "live-model", nil, "live: `provider=model` to ask for, which is then allowed; may be repeated (default: the scenarios', cheap ones)")
-	flags.StringSliceVar(&f.allowModels, "allow-model", nil, "live: further `model` or family that the agent may ask for, such as \"claude-haiku >= 4.5\"; may be repeated")
-	flags.StringVar(&f.record, "record", "", "live: keep a cassette of each case in `folder`, for example cassettes/live")
-	flags.StringSliceVar(&f.upstream, "upstream", nil, "live: `provider=URL` of a stand-in that answers in a provider's place; may be repeated")
+	flags.IntVar(&f.budget.Tokens, "max-tokens", defaultLiveTokens,
+		"live: send nothing more once the replies report `N` tokens, input and output")
+	flags.Float64Var(&f.budget.Cost, "max-cost", 0,
+		"live: send nothing more once the run has cost an `amount`, in the currency of --prices")
+	flags.StringSliceVar(&f.models, "live-model", nil,
+		"live: `provider=model` to ask for, which is then allowed; may be repeated (default: the scenarios', cheap ones)")
+	flags.StringSliceVar(&f.allowModels, "allow-model", nil,
+		"live: further `model` or family that the agent may ask for, such as \"claude-haiku >= 4.5\"; may be repeated")
+	flags.StringVar(&f.record, "record", "",
+		"live: keep a cassette of each case in `folder`, for example cassettes/live")
+	flags.StringSliceVar(&f.upstream, "upstream", nil,
+		"live: `provider=URL` of a stand-in that answers in a provider's place; may be repeated")
 	flags.StringVar(&f.upstreamCA, "upstream-ca", "", "live: PEM `file` with the authority of a stand-in")
 }
 
@@ -55,9 +61,11 @@ func (f liveFlags) check(run runFlags) error {
 		flag  string
 		isSet bool
 	}{
-		{"--max-requests", f.budget.Requests != defaultLiveRequests}, {"--max-tokens", f.budget.Tokens != defaultLiveTokens},
+		{"--max-requests", f.budget.Requests != defaultLiveRequests},
+		{"--max-tokens", f.budget.Tokens != defaultLiveTokens},
 		{"--max-cost", f.budget.Cost != 0}, {"--live-model", len(f.models) > 0},
-		{"--allow-model", len(f.allowModels) > 0}, {"--record", f.record != ""}, {"--upstream", len(f.upstream) > 0}, {"--upstream-ca", f.upstreamCA != ""},
+		{"--allow-model", len(f.allowModels) > 0}, {"--record", f.record != ""}, {"--upstream", len(f.upstream) > 0},
+		{"--upstream-ca", f.upstreamCA != ""},
 	} {
 		if given.isSet && !isLive {
 			return cli.Usage("%s: goes with --source live; add that, or leave it out", given.flag)
@@ -107,7 +115,8 @@ func pairsByProvider(flag string, pairs []string, example string) (map[string]st
 	for _, pair := range pairs {
 		provider, value, ok := strings.Cut(pair, "=")
 		if !ok || value == "" || wires.Find(provider) == nil {
-			return nil, cli.Usage("%s %s: use provider=value with %s, for example %s", flag, pair, wires.List(wires.Names()), example)
+			return nil, cli.Usage("%s %s: use provider=value with %s, for example %s", flag, pair,
+				wires.List(wires.Names()), example)
 		}
 		values[provider] = value
 	}
@@ -123,7 +132,8 @@ func parseUpstreams(pairs []string) (map[string]string, error) {
 	for provider, base := range bases {
 		u, err := url.Parse(base)
 		if err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
-			return nil, cli.Usage("--upstream %s=%s: your key would cross the network in the clear; use https", provider, base)
+			return nil, cli.Usage("--upstream %s=%s: your key would cross the network in the clear; use https",
+				provider, base)
 		}
 	}
 	if _, err := proxy.NewTransport(bases, nil); err != nil {
@@ -181,7 +191,8 @@ func liveOf(l *harness.Live, found harness.Outcome) *report.Live {
 		asked = nil // they were asked for before: cannot fail
 	}
 	s := found.Spent
-	return &report.Live{Requests: s.Requests, Tokens: s.Usage.Total(), Estimated: s.Estimated, Cost: s.Cost, Currency: s.Currency, Models: asked, StandIns: l.Upstream}
+	return &report.Live{Requests: s.Requests, Tokens: s.Usage.Total(), Estimated: s.Estimated, Cost: s.Cost,
+		Currency: s.Currency, Models: asked, StandIns: l.Upstream}
 }
 
 // sayLive says what an interrupted run cost.

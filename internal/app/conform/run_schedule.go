@@ -33,12 +33,15 @@ type scheduleFlags struct {
 
 func (f *scheduleFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.IntVar(&f.jobs, "jobs", 0, "how many cases run at once (default: as many as there are processors, four times that for rkat)")
+	flags.IntVar(&f.jobs, "jobs", 0,
+		"how many cases run at once (default: as many as there are processors, four times that for rkat)")
 	flags.IntVar(&f.repeat, "repeat", 1, "run each case `N` times, to find results that differ: they are flaky")
 	flags.DurationVar(&f.caseTimeout, "case-timeout", harness.DefaultCaseTimeout, "how long one case may take")
 	flags.StringVar(&f.shard, "shard", "", "run a part of the cases: 2/4 is the second of four")
-	flags.StringVar(&f.rerunFailed, "rerun-failed", "", "run only what failed, was not testable or has no result in a JSON report or journal `FILE`, and merge the results")
-	flags.StringVar(&f.journal, "journal", "", "keep each case in `FILE` as it ends; a run that was interrupted goes on with it")
+	flags.StringVar(&f.rerunFailed, "rerun-failed", "",
+		"run only what failed, was not testable or has no result in a JSON report or journal `FILE`, and merge the results")
+	flags.StringVar(&f.journal, "journal", "",
+		"keep each case in `FILE` as it ends; a run that was interrupted goes on with it")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of breaches that are known: see conform baseline")
 	cli.CommandLineOnly(flags, "rerun-failed") // a file of one run
 }
@@ -194,7 +197,8 @@ func (s *schedule) chooseRuns(plan harness.Plan) (func(string) int, error) {
 				again++
 			}
 		}
-		s.note("%s: %s settled, %d run again", s.flags.rerunFailed, cli.Count(len(h.Plan)-again, "case is", "cases are"), again)
+		s.note("%s: %s settled, %d run again", s.flags.rerunFailed,
+			cli.Count(len(h.Plan)-again, "case is", "cases are"), again)
 	}
 	done := map[string]int{}
 	if s.file != nil {
@@ -265,7 +269,8 @@ func (s *schedule) closeJournal() {
 type priceFlag struct{ file string }
 
 func (f *priceFlag) addTo(flags *pflag.FlagSet) {
-	flags.StringVar(&f.file, "prices", "", "YAML `file` with your prices per million tokens, by which a lost cache and a live run are counted in money; none are built in")
+	flags.StringVar(&f.file, "prices", "",
+		"YAML `file` with your prices per million tokens, by which a lost cache and a live run are counted in money; none are built in")
 }
 
 // read returns the prices, nil where no file is named.

@@ -43,7 +43,8 @@ type commandFlags struct {
 const rkatSubject = "rkat"
 
 func (f *subjectFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "subject", rkatSubject, "agent under test: rkat, the name of a profile, a `PROFILE.yaml`, acp:CMD for one that speaks the Agent Client Protocol, or driver:CMD for a loop of a library")
+	cmd.Flags().StringVar(&f.name, "subject", rkatSubject,
+		"agent under test: rkat, the name of a profile, a `PROFILE.yaml`, acp:CMD for one that speaks the Agent Client Protocol, or driver:CMD for a loop of a library")
 	f.commandFlags.addTo(cmd)
 	f.conversationFlags.addTo(cmd)
 }
@@ -51,12 +52,15 @@ func (f *subjectFlags) addTo(cmd *cobra.Command) {
 func (f *commandFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.stdin, "stdin", false, "the agent behind -- reads its prompt from standard input")
-	flags.StringVar(&f.resume, "resume-cmd", "", "how the agent behind -- continues a session in a new process: 'my-agent --resume {session} {prompt}'")
-	flags.StringVar(&f.sessionPattern, "session-pattern", "", "regular expression that finds {session} in the agent's output")
+	flags.StringVar(&f.resume, "resume-cmd", "",
+		"how the agent behind -- continues a session in a new process: 'my-agent --resume {session} {prompt}'")
+	flags.StringVar(&f.sessionPattern, "session-pattern", "",
+		"regular expression that finds {session} in the agent's output")
 	flags.StringVar(&f.mcp, "mcp-flag", "", "how the agent behind -- is offered tools: '--mcp-config {mcp_config}'")
 	flags.StringArrayVar(&f.env, "env", nil, "variable for the agent behind --: `NAME=VALUE`")
 	f.workdirFlags.addTo(flags)
-	flags.StringSliceVar(&f.providers, "provider", nil, "run no other providers than these: anthropic, openai, gemini (default: all that the agent has; for one behind --, what a first prompt shows)")
+	flags.StringSliceVar(&f.providers, "provider", nil,
+		"run no other providers than these: anthropic, openai, gemini (default: all that the agent has; for one behind --, what a first prompt shows)")
 }
 
 // takeArguments takes the command behind --. Other arguments are mistakes.
@@ -106,7 +110,8 @@ func (f *commandFlags) setFlag() string {
 // adHocProfile is that of the command behind --.
 func (f *commandFlags) adHocProfile() (*profiles.Profile, error) {
 	p, err := subject.AdHoc(subject.CommandLine{
-		Run: f.command, Stdin: f.stdin, Resume: f.resume, SessionPattern: f.sessionPattern, MCP: f.mcp, Env: f.env, Providers: f.providers, WorkDir: f.workdir,
+		Run: f.command, Stdin: f.stdin, Resume: f.resume, SessionPattern: f.sessionPattern, MCP: f.mcp, Env: f.env,
+		Providers: f.providers, WorkDir: f.workdir,
 	})
 	if err != nil {
 		return nil, cli.Usage("%w", err)
@@ -171,7 +176,9 @@ func narrowAgent(agent harness.Subject, providers []string) (harness.Subject, er
 
 // commandSubject is the agent of a profile that is a program for each prompt.
 func (a *app) commandSubject(ctx context.Context, f runFlags, profile *profiles.Profile) (harness.Subject, error) {
-	checks := subject.Checks{Config: harness.Config{Path: searchPath(a.Getenv("PATH")), CaseTimeout: f.caseTimeout, RefuseWebSockets: f.webSocket == webSocketRefuse, WorkDir: f.workdir, InPlace: f.inPlace}, Ingress: f.ingress, FindProvider: len(f.command) > 0 && f.providers == nil}
+	checks := subject.Checks{Config: harness.Config{Path: searchPath(a.Getenv("PATH")), CaseTimeout: f.caseTimeout,
+		RefuseWebSockets: f.webSocket == webSocketRefuse, WorkDir: f.workdir, InPlace: f.inPlace}, Ingress: f.ingress,
+		FindProvider: len(f.command) > 0 && f.providers == nil}
 	if f.ingress == nil {
 		checks.Ingress, checks.FirstIngress = allWays, true
 	}
@@ -218,7 +225,9 @@ func (f *subjectFlags) chosenProfile() (*profiles.Profile, error) {
 	case len(f.command) > 0:
 		return f.adHocProfile()
 	case flag != "":
-		return nil, cli.Usage("%s: describes a command behind --, and there is none; write for example: -- my-agent {prompt}", flag)
+		return nil,
+			cli.Usage("%s: describes a command behind --, and there is none; write for example: -- my-agent {prompt}",
+				flag)
 	case f.name == rkatSubject && f.workdir != "":
 		return nil, errNoWorkdir
 	case f.name == rkatSubject:

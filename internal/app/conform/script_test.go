@@ -17,7 +17,8 @@ import (
 
 func TestMain(m *testing.M) {
 	env := os.Environ()
-	if code, isSubject := harness.RunIfSubject(context.Background(), rkat.Run, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, env); isSubject {
+	if code, isSubject := harness.RunIfSubject(context.Background(), rkat.Run, os.Args[1:], os.Stdin, os.Stdout,
+		os.Stderr, env); isSubject {
 		os.Exit(code)
 	}
 	testscript.Main(m, map[string]func(){

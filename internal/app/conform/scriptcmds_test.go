@@ -25,7 +25,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 		got = ee.ExitCode()
 	}
 	if got != want {
-		ts.Fatalf("conform %s exits %d, not %d\n%s%s", strings.Join(args[1:], " "), got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+		ts.Fatalf("conform %s exits %d, not %d\n%s%s", strings.Join(args[1:], " "), got, want, ts.ReadFile("stdout"),
+			ts.ReadFile("stderr"))
 	}
 }
 

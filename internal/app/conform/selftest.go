@@ -80,13 +80,16 @@ func (a *app) selftest(ctx context.Context, asJSON, onWire bool, sample placeSam
 		if err != nil {
 			return err
 		}
-		if breaches, err = breakOnWire(ctx, harness.Config{Subject: harness.InProcess(rkat.Run, cli.Version(), acp.InProcess), Tools: tools}); err != nil {
+		if breaches, err = breakOnWire(ctx,
+			harness.Config{Subject: harness.InProcess(rkat.Run, cli.Version(), acp.InProcess),
+				Tools: tools}); err != nil {
 			return err
 		}
 		found.Faults = append(found.Faults, unnoticed(breaches)...)
 	}
 	if asJSON {
-		err = report.WriteJSON(a.JSON(), selftestDoc{selftestSchema, tool(), found.OK(), found, selftestPlaces{sample.seed, places}, breaches})
+		err = report.WriteJSON(a.JSON(),
+			selftestDoc{selftestSchema, tool(), found.OK(), found, selftestPlaces{sample.seed, places}, breaches})
 	} else {
 		err = selftestTable(a.Stdout, found, places, breaches, sample.seed)
 	}
@@ -118,7 +121,8 @@ func selftestTable(w io.Writer, t mutate.Table, places mutate.Places, breaches [
 	if err := tab.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%d of %d observed places broken (seed %d), %d beyond the reach of one change\n", places.Broken, places.Sampled, seed, places.BeyondReach)
+	fmt.Fprintf(w, "\n%d of %d observed places broken (seed %d), %d beyond the reach of one change\n", places.Broken,
+		places.Sampled, seed, places.BeyondReach)
 	for _, f := range t.Faults {
 		fmt.Fprintf(w, "fail  %s\n", f)
 	}

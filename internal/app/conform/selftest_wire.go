@@ -44,7 +44,8 @@ func (b breach) isNoticed() bool { return b.Case != "" }
 func unnoticed(list []breach) (faults []string) {
 	for _, b := range list {
 		if !b.isNoticed() && b.Unbroken == "" {
-			faults = append(faults, fmt.Sprintf("%s: of %d changes on the wire none was noticed", b.Requirement, b.Tried))
+			faults = append(faults, fmt.Sprintf("%s: of %d changes on the wire none was noticed",
+				b.Requirement, b.Tried))
 		}
 	}
 	return faults
@@ -75,7 +76,8 @@ func breakOnWire(ctx context.Context, config harness.Config) ([]breach, error) {
 	group.SetLimit(4)
 	for i, id := range ids {
 		group.Go(func() (err error) {
-			own := slices.DeleteFunc(slices.Clone(rules), func(r report.Rule) bool { return r.Requirement.ID != id || r.Check.Source })
+			own := slices.DeleteFunc(slices.Clone(rules),
+				func(r report.Rule) bool { return r.Requirement.ID != id || r.Check.Source })
 			list[i], err = breakOne(ctx, config, id, own, good)
 			return err
 		})
@@ -111,9 +113,11 @@ func goodCases() (list []goodCase, err error) {
 }
 
 // breakOne tries the mutants of a requirement until the referee notices one.
-func breakOne(ctx context.Context, config harness.Config, id string, rules []report.Rule, good []goodCase) (breach, error) {
+func breakOne(ctx context.Context, config harness.Config, id string, rules []report.Rule,
+	good []goodCase) (breach, error) {
 	b := breach{Requirement: id, Unbroken: unbroken[id]}
-	mutants := slices.DeleteFunc(append(mutate.All(), mutate.WireOnly()...), func(m mutate.Mutant) bool { return !slices.Contains(m.Kills, id) })
+	mutants := slices.DeleteFunc(append(mutate.All(), mutate.WireOnly()...),
+		func(m mutate.Mutant) bool { return !slices.Contains(m.Kills, id) })
 	if b.Unbroken != "" {
 		return b, nil
 	}
@@ -166,7 +170,8 @@ func breaksRequest(m mutate.Mutant, ev evidence.Evidence, rules []report.Rule) b
 		if !bytes.Equal(was.Response.Body, is.Response.Body) || was.Response.Status != is.Response.Status {
 			return false
 		}
-		changed = changed || !bytes.Equal(was.Request.Body, is.Request.Body) || !maps.EqualFunc(was.Request.Header, is.Request.Header, slices.Equal)
+		changed = changed || !bytes.Equal(was.Request.Body, is.Request.Body) ||
+			!maps.EqualFunc(was.Request.Header, is.Request.Header, slices.Equal)
 	}
 	return changed && slices.ContainsFunc(report.Judge(rules, &bad), hasFinding)
 }
@@ -175,7 +180,8 @@ func hasFinding(r report.Result) bool { return len(r.Findings) > 0 }
 
 // tryMutant runs the case with the change on the wire and reports whether a request was
 // changed, and whether the referee finds a breach of the rules.
-func tryMutant(ctx context.Context, config harness.Config, m mutate.Mutant, c harness.Case, rules []report.Rule) (changed, noticed bool, err error) {
+func tryMutant(ctx context.Context, config harness.Config, m mutate.Mutant, c harness.Case,
+	rules []report.Rule) (changed, noticed bool, err error) {
 	var seen atomic.Bool
 	config.Alter = func(ev evidence.Evidence) (evidence.Evidence, bool) {
 		bad, ok := m.Apply(ev)
@@ -199,7 +205,8 @@ func tryMutant(ctx context.Context, config harness.Config, m mutate.Mutant, c ha
 // changesLast reports whether the request of the last exchange is another one.
 func changesLast(was, is []evidence.Exchange) bool {
 	n := len(was) - 1
-	return n >= 0 && (!bytes.Equal(was[n].Request.Body, is[n].Request.Body) || !maps.EqualFunc(was[n].Request.Header, is[n].Request.Header, slices.Equal))
+	return n >= 0 && (!bytes.Equal(was[n].Request.Body, is[n].Request.Body) ||
+		!maps.EqualFunc(was[n].Request.Header, is[n].Request.Header, slices.Equal))
 }
 
 // The reasons why a requirement is not broken by changing one request.

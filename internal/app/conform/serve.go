@@ -53,7 +53,8 @@ pages of other sites are refused. It only shows: nothing can be changed through 
 		},
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().StringVar(&address, "addr", defaultServeAddress, "`HOST:PORT` of this machine to listen on; port 0 takes a free one")
+	cmd.Flags().StringVar(&address, "addr", defaultServeAddress,
+		"`HOST:PORT` of this machine to listen on; port 0 takes a free one")
 	return cmd
 }
 
@@ -143,14 +144,17 @@ func listenLocally(address string) (net.Listener, error) {
 		return nil, cli.Usage("%s: is not a HOST:PORT, e.g. %s", address, defaultServeAddress)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, cli.Usage("%s: is not an address of this machine alone; use 127.0.0.1:PORT; others must not reach it", address)
+		return nil,
+			cli.Usage("%s: is not an address of this machine alone; use 127.0.0.1:PORT; others must not reach it",
+				address)
 	}
 	listener, err := net.Listen("tcp", address) //nolint:noctx // a listener ends by Close
 	if err != nil {
 		if cause := (*net.OpError)(nil); errors.As(err, &cause) {
 			err = cause.Err
 		}
-		return nil, cli.Usage("%s: cannot be listened on: %w; name another port, or port 0 for a free one", address, err)
+		return nil, cli.Usage("%s: cannot be listened on: %w; name another port, or port 0 for a free one",
+			address, err)
 	}
 	return listener, nil
 }
@@ -199,7 +203,8 @@ func (a *app) openReport(path string) (*inspector.Feed, error) {
 	}
 	builder := inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ)})
 	if kind.Schema != report.RunSchema {
-		return nil, cli.Usage("%s: has the schema %q; give a report of conform run, or the recordings themselves", path, kind.Schema)
+		return nil, cli.Usage("%s: has the schema %q; give a report of conform run, or the recordings themselves", path,
+			kind.Schema)
 	}
 	var ran report.Run
 	if err := json.Unmarshal(data, &ran); err != nil {
@@ -248,7 +253,8 @@ func (a *app) newFollower(path string) (*follower, error) {
 		return nil, err
 	}
 	if len(f.recordings) == 0 && !isDirectory(path) {
-		return nil, cli.Usage("%s: is neither a report nor a recording; give what --report html wrote, or a cassette", path)
+		return nil,
+			cli.Usage("%s: is neither a report nor a recording; give what --report html wrote, or a cassette", path)
 	}
 	return f, nil
 }
@@ -339,7 +345,8 @@ func readGrowing(found evidence.Found) (evidence.Recording, error) {
 // observationOfRecording is what a page shows of a recording.
 func observationOfRecording(rec evidence.Recording, judged report.Recording) inspector.Observation {
 	return inspector.Observation{
-		Name: rec.Path, Provider: judged.Provider, Source: string(judged.Format), Verdict: judged.Verdict, Reason: judged.Reason,
+		Name: rec.Path, Provider: judged.Provider, Source: string(judged.Format), Verdict: judged.Verdict,
+		Reason:   judged.Reason,
 		Evidence: &rec.Evidence, Results: judged.Results(), Skipped: rec.Skipped,
 	}
 }

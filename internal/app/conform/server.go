@@ -61,7 +61,8 @@ not answer. --json prints ` + report.RunSchema + `. conform explain SV-A7 explai
 		RunE: func(cmd *cobra.Command, args []string) error { return a.judgeServer(cmd.Context(), args[0], f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.wire, "wire", "", "what the server claims to speak: "+strings.Join(wires.Names(), ", ")+" (default: that of --as)")
+	flags.StringVar(&f.wire, "wire", "", "what the server claims to speak: "+strings.Join(wires.Names(), ", ")+
+		" (default: that of --as)")
 	flags.StringVarP(&f.model, "model", "m", "", "model to ask for")
 	flags.StringVar(&f.keyVariable, "key-env", "", "`NAME` of the variable that holds the key for the server")
 	flags.StringVar(&f.level, "level", "", "ask no more than this level: core, agent or faithful (default: all)")
@@ -85,7 +86,8 @@ func (f *serverFlags) readConfig(a *app, base string) (c questions.Config, err e
 	if !strings.HasPrefix(base, "http://") && !strings.HasPrefix(base, "https://") {
 		return c, cli.Usage("%s: is no URL; write for example http://127.0.0.1:8080", base)
 	}
-	c = questions.Config{Base: base, Model: f.model, Budget: f.requests, Timeout: f.timeout, Level: specs.DutyLevel(f.level)}
+	c = questions.Config{Base: base, Model: f.model, Budget: f.requests, Timeout: f.timeout,
+		Level: specs.DutyLevel(f.level)}
 	if f.level != "" && !slices.Contains(specs.DutyLevels, c.Level) {
 		return c, cli.Usage("--level: there is no level %q; use core, agent or faithful", f.level)
 	}
@@ -96,7 +98,8 @@ func (f *serverFlags) readConfig(a *app, base string) (c questions.Config, err e
 		}
 		i := slices.IndexFunc(all, func(k specs.AskedClient) bool { return k.Name == f.as })
 		if i < 0 {
-			return c, cli.Usage("--as: there is no client %q; use %s%s", f.as, strings.Join(askedClientNames(), ", "), spelling.Hint(f.as, askedClientNames()))
+			return c, cli.Usage("--as: there is no client %q; use %s%s", f.as, strings.Join(askedClientNames(), ", "),
+				spelling.Hint(f.as, askedClientNames()))
 		}
 		if c.As = &all[i]; f.wire == "" {
 			f.wire = all[i].Wire
@@ -135,7 +138,8 @@ func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error
 	if err != nil {
 		return err
 	}
-	judged.subject = f.named(report.Subject{Name: config.Model + " at " + hostOf(base), Kind: "server", Wire: config.Wire.Name})
+	judged.subject = f.named(report.Subject{Name: config.Model + " at " + hostOf(base), Kind: "server",
+		Wire: config.Wire.Name})
 	for _, limit := range [][2]string{{"level", f.level}, {"as", f.as}} {
 		if limit[1] != "" {
 			judged.filter = strings.TrimSpace(judged.filter + " --" + limit[0] + " " + limit[1])
@@ -245,15 +249,18 @@ func (a *app) newDutyRun(f dutyFlags, wire string, source evidence.Source) (d *d
 // deliverDuties writes the reports of the cases.
 func (d *dutyRun) deliverDuties(a *app, cases []*report.DutyCase, took []time.Duration, isInterrupted bool) error {
 	run := report.Run{
-		Tool: tool(), Subject: d.subject, Policy: d.policy, Source: []string{string(d.source)}, Ingress: []string{"base-url"},
-		Started: d.began.UTC(), DurationMS: time.Since(d.began).Milliseconds(), Calls: &report.Calls{}, Filter: d.filter, Interrupted: isInterrupted,
+		Tool: tool(), Subject: d.subject, Policy: d.policy, Source: []string{string(d.source)},
+		Ingress: []string{"base-url"},
+		Started: d.began.UTC(), DurationMS: time.Since(d.began).Milliseconds(), Calls: &report.Calls{},
+		Filter: d.filter, Interrupted: isInterrupted,
 		Issues: d.issues,
 	}
 	var results []report.Result
 	var ids []string
 	for i, c := range cases {
 		*run.Calls = run.Calls.Add(c.Calls)
-		run.Cases = append(run.Cases, report.CaseSummary{Name: c.Name, Provider: c.Provider, Source: string(d.source), DurationMS: took[i].Milliseconds()})
+		run.Cases = append(run.Cases, report.CaseSummary{Name: c.Name, Provider: c.Provider, Source: string(d.source),
+			DurationMS: took[i].Milliseconds()})
 		for _, r := range c.Results() {
 			r.DurationMS = took[i].Milliseconds()
 			results, ids = append(results, r), append(ids, r.Requirement)
@@ -270,8 +277,10 @@ func (d *dutyRun) deliverDuties(a *app, cases []*report.DutyCase, took []time.Du
 	}
 	for i, c := range cases {
 		n, o := d.page, inspector.Observation{
-			Name: c.Name, Scenario: strings.Split(c.Name, "/")[0], Provider: d.wire, Source: string(d.source), Ingress: "base-url", Took: took[i],
-			Results: byCase[c.Name], Evidence: &evidence.Evidence{Source: d.source, Case: c.Name, Exchanges: c.Exchanges},
+			Name: c.Name, Scenario: strings.Split(c.Name, "/")[0], Provider: d.wire, Source: string(d.source),
+			Ingress: "base-url", Took: took[i],
+			Results: byCase[c.Name], Evidence: &evidence.Evidence{Source: d.source, Case: c.Name,
+				Exchanges: c.Exchanges},
 		}
 		if n != nil {
 			n.builder.Add(o)

@@ -32,12 +32,17 @@ type sessionFlags struct {
 
 func (f *sessionFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.IntSliceVar(&f.resumeAt, "resume-at", nil, "the `exchange`, counted from 0, at which a new process resumed the session; may be repeated")
-	flags.BoolVar(&f.inOrder, "in-order", false, "the recordings are one session: each one after the first is of a process that resumed it")
-	flags.BoolVar(&f.foreign, "foreign", false, "another tool recorded this from the providers' own hosts: what they accepted is contradicted, not failed")
-	flags.StringArrayVar(&f.facts, "set", nil, "what a recording does not say: `models=` names, predicates such as claude >= 4.7, or a YAML file with the list models")
+	flags.IntSliceVar(&f.resumeAt, "resume-at", nil,
+		"the `exchange`, counted from 0, at which a new process resumed the session; may be repeated")
+	flags.BoolVar(&f.inOrder, "in-order", false,
+		"the recordings are one session: each one after the first is of a process that resumed it")
+	flags.BoolVar(&f.foreign, "foreign", false,
+		"another tool recorded this from the providers' own hosts: what they accepted is contradicted, not failed")
+	flags.StringArrayVar(&f.facts, "set", nil,
+		"what a recording does not say: `models=` names, predicates such as claude >= 4.7, or a YAML file with the list models")
 	f.prices.addTo(flags)
-	cli.CommandLineOnly(flags, "resume-at", "in-order", "foreign", "set") // of the recordings that are named beside them
+	cli.CommandLineOnly(flags, "resume-at", "in-order", "foreign",
+		"set") // of the recordings that are named beside them
 }
 
 // resolve reads what --set and --prices name.
@@ -76,7 +81,8 @@ func (f *sessionFlags) group(found []evidence.Found) ([]evidence.Found, error) {
 		f.later = found[1:]
 		return found[:1], nil
 	case len(f.resumeAt) > 0 && len(found) > 1:
-		return nil, cli.Usage("--resume-at: several recordings are named; name one, or say --in-order if they are one session")
+		return nil,
+			cli.Usage("--resume-at: several recordings are named; name one, or say --in-order if they are one session")
 	}
 	return found, nil
 }
@@ -140,7 +146,8 @@ func (f *workdirFlags) resolveFolder() error {
 	}
 	root, err := os.OpenRoot(f.workdir)
 	if err != nil {
-		return cli.Usage("--workdir %s: %w; name the folder in which you start the agent by hand", f.workdir, fileutil.Reason(err))
+		return cli.Usage("--workdir %s: %w; name the folder in which you start the agent by hand", f.workdir,
+			fileutil.Reason(err))
 	}
 	defer func() { _ = root.Close() }() // nothing was written
 	temp, full := os.TempDir(), f.workdir

@@ -69,7 +69,8 @@ func (a *app) writeSite(dir string, paths []string, asJSON bool) error {
 	if asJSON {
 		return report.WriteJSON(a.JSON(), site)
 	}
-	a.Print("%s: %s, %s read\n", filepath.Join(dir, "index.html"), site.Count(), cli.Count(len(paths), "report", "reports"))
+	a.Print("%s: %s, %s read\n", filepath.Join(dir, "index.html"), site.Count(),
+		cli.Count(len(paths), "report", "reports"))
 	return nil
 }
 
@@ -120,7 +121,8 @@ func (a *app) sitePage(path string) (page inspector.Page, issues []string, err e
 	beside := strings.TrimSuffix(path, filepath.Ext(path)) + ".html"
 	if _, err := os.Stat(beside); err == nil && beside != path {
 		if page, _, err = a.sitePage(beside); err == nil && !page.Started.Equal(ran.Started) {
-			err = cli.Usage("%s: is the page of another run than %s; write both with one conform run --report", beside, path)
+			err = cli.Usage("%s: is the page of another run than %s; write both with one conform run --report",
+				beside, path)
 		}
 		page.Only = ran.Selection() // pages of the first release lack it
 		return page, issues, err
@@ -152,7 +154,8 @@ type inspection struct {
 // newInspection makes pages of files write what it collects. It returns nil where there
 // are none and none is shown live.
 func (a *app) newInspection(f reportFlags, files reportFiles) (*inspection, error) {
-	n := &inspection{builder: inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ), Share: f.share})}
+	n := &inspection{builder: inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ),
+		Share: f.share})}
 	isWanted := f.serve != ""
 	for i := range files {
 		if write := pageWriters[files[i].kind]; write != nil {
@@ -249,7 +252,8 @@ func (n *inspection) addRecordings() {
 
 func observationOf(run harness.CaseRun, results []report.Result) inspector.Observation {
 	o := inspector.Observation{
-		Name: run.Name, Scenario: run.Case.Scenario.Name, Provider: run.Case.Target.Provider, Source: string(run.Source), Ingress: run.Ingress,
+		Name: run.Name, Scenario: run.Case.Scenario.Name, Provider: run.Case.Target.Provider,
+		Source: string(run.Source), Ingress: run.Ingress,
 		Took: run.Took, Evidence: run.Evidence, Results: results, Deviations: run.Deviations,
 	}
 	if run.Err != nil {

@@ -50,7 +50,8 @@ func toyAgent() {
 		speakACP()
 		return
 	case "chat":
-		_, _ = http.Post(strings.TrimSuffix(os.Getenv("TOY_URL"), "/")+"/completions", "application/json", strings.NewReader("{}"))
+		_, _ = http.Post(strings.TrimSuffix(os.Getenv("TOY_URL"), "/")+"/completions", "application/json",
+			strings.NewReader("{}"))
 		os.Exit(1)
 	case "url":
 		host = os.Getenv("TOY_URL")
@@ -73,13 +74,15 @@ func toyAgent() {
 
 // askAnthropic asks and prints the answer.
 func askAnthropic(host, key, prompt string, withTool bool) {
-	question := map[string]any{"model": "claude-opus-4-6", "max_tokens": 2000, "messages": []any{map[string]any{"role": "user", "content": prompt}}}
+	question := map[string]any{"model": "claude-opus-4-6", "max_tokens": 2000,
+		"messages": []any{map[string]any{"role": "user", "content": prompt}}}
 	if withTool {
 		question["tools"] = []any{map[string]any{"name": "echo", "input_schema": map[string]any{"type": "object"}}}
 	}
 	body, _ := json.Marshal(question)
 	request, _ := http.NewRequest(http.MethodPost, host+"/v1/messages", bytes.NewReader(body))
-	request.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {key}, "Anthropic-Version": {"2023-06-01"}}
+	request.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {key},
+		"Anthropic-Version": {"2023-06-01"}}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "toy-agent: Error:", err)

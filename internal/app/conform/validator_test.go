@@ -59,7 +59,12 @@ func TestIndependentValidator(t *testing.T) {
 	}
 	for name, command := range map[string]string{
 		"list": "list --json", "explain": "explain SIG-001 --json", "explain-rule": "explain A-34 --json",
-		"selftest": "selftest --json --places 5", "check": "check --json --strict --require SIG,MOD-001 ../../../docs/examples", "run": "run --json --source cassette --filter SIG-001 --require ORD-001", "lint": "lint tools --json testdata/tools.json", "lint-request": "lint request --json testdata/request.json", "check-nothing": "check --json ../../../docs/examples/mcp.json",
+		"selftest":      "selftest --json --places 5",
+		"check":         "check --json --strict --require SIG,MOD-001 ../../../docs/examples",
+		"run":           "run --json --source cassette --filter SIG-001 --require ORD-001",
+		"lint":          "lint tools --json testdata/tools.json",
+		"lint-request":  "lint request --json testdata/request.json",
+		"check-nothing": "check --json ../../../docs/examples/mcp.json",
 	} {
 		var stdout, stderr bytes.Buffer
 		Run(context.Background(), strings.Fields(command), strings.NewReader(""), &stdout, &stderr, nil)

@@ -17,13 +17,17 @@ import (
 
 // flagGroups are the groups of flags in help texts, by what one wants.
 var flagGroups = []cli.FlagGroup{
-	{Title: "The gateway or server", Flags: strings.Fields("wire upstream-wire url listen model key-env as level name file header wait passes-key")},
-	{Title: "The agent", Flags: strings.Fields("subject provider workdir in-place env stdin resume-cmd session-pattern mcp-flag acp-permissions isolation")},
-	{Title: "What is judged", Flags: strings.Fields("source ingress filter set websocket seed resume-at in-order foreign")},
+	{Title: "The gateway or server",
+		Flags: strings.Fields("wire upstream-wire url listen model key-env as level name file header wait passes-key")},
+	{Title: "The agent",
+		Flags: strings.Fields("subject provider workdir in-place env stdin resume-cmd session-pattern mcp-flag acp-permissions isolation")},
+	{Title: "What is judged",
+		Flags: strings.Fields("source ingress filter set websocket seed resume-at in-order foreign")},
 	{Title: "How cases are run", Flags: strings.Fields("jobs repeat case-timeout timeout shard journal rerun-failed")},
 	{Title: "What turns red", Flags: strings.Fields("strict fail-on fail-on-stray require rules baseline prices")},
 	{Title: "Reports", Flags: strings.Fields("report json share serve output keep")},
-	{Title: "Live: the providers themselves", Flags: strings.Fields("live-model allow-model max-requests max-tokens max-cost record upstream upstream-ca")},
+	{Title: "Live: the providers themselves",
+		Flags: strings.Fields("live-model allow-model max-requests max-tokens max-cost record upstream upstream-ca")},
 }
 
 // mostFlags is how many flags stand in one list.
@@ -60,7 +64,8 @@ func checkValues(flag string, values ...string) error {
 	}
 	for _, value := range values {
 		if !slices.Contains(known, value) {
-			return cli.Usage("--%s: unknown value %q; use %s%s", flag, value, strings.Join(known, " or "), spelling.Hint(value, known))
+			return cli.Usage("--%s: unknown value %q; use %s%s", flag, value, strings.Join(known, " or "),
+				spelling.Hint(value, known))
 		}
 	}
 	return nil
@@ -137,7 +142,8 @@ func completeFlags(root *cobra.Command) {
 			if flag := cmd.Flags().Lookup(name); flag == nil || flag.Value.Type() == "bool" {
 				continue
 			}
-			_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) { // the flag is there
+			_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, typed string) ([]string,
+				cobra.ShellCompDirective) { // the flag is there
 				return completeWord(typed, completions(name))
 			})
 		}

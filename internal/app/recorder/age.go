@@ -65,7 +65,8 @@ func StaleReason(meta cassette.Meta, limit Age, now time.Time) string {
 		return "does not say when it was recorded, so --max-age cannot pass it; record it afresh with: recorder refresh"
 	}
 	if old := now.Sub(created); old > time.Duration(limit) {
-		return fmt.Sprintf("is stale: recorded %s ago and --max-age is %s; record it afresh with: recorder refresh", roughDuration(old), limit.String())
+		return fmt.Sprintf("is stale: recorded %s ago and --max-age is %s; record it afresh with: recorder refresh",
+			roughDuration(old), limit.String())
 	}
 	return ""
 }

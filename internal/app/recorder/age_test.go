@@ -10,7 +10,8 @@ import (
 )
 
 func TestAge(t *testing.T) {
-	for text, want := range map[string]time.Duration{"30d": 30 * day, "2w": 14 * day, "36h": 36 * time.Hour, "90m": 90 * time.Minute} {
+	for text, want := range map[string]time.Duration{"30d": 30 * day, "2w": 14 * day, "36h": 36 * time.Hour,
+		"90m": 90 * time.Minute} {
 		var g Age
 		if err := g.Set(text); err != nil || time.Duration(g) != want {
 			t.Errorf("%s: %v, %v", text, time.Duration(g), err)
@@ -38,7 +39,8 @@ func TestStale(t *testing.T) {
 		"":                     "does not say when",
 		"yesterday":            "does not say when",
 	} {
-		if got := StaleReason(cassette.Meta{Created: created}, Age(30*day), now); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+		if got := StaleReason(cassette.Meta{Created: created}, Age(30*day), now); !strings.HasPrefix(got, want) ||
+			(want == "") != (got == "") {
 			t.Errorf("%s: %q, want %q", created, got, want)
 		}
 		if got := StaleReason(cassette.Meta{Created: created}, 0, now); got != "" {

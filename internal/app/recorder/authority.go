@@ -33,7 +33,8 @@ func (a *app) loadAuthority() (dir string, authority *ca.Authority, err error) {
 	authority, err = ca.Load(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", nil, cli.Usage("%s: no authority there yet; it is made when first needed, or by: recorder ca rotate", dir)
+		return "", nil,
+			cli.Usage("%s: no authority there yet; it is made when first needed, or by: recorder ca rotate", dir)
 	case err != nil:
 		return "", nil, cli.Usage("%w", err)
 	}
@@ -43,7 +44,9 @@ func (a *app) loadAuthority() (dir string, authority *ca.Authority, err error) {
 func (a *app) caShowCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "show", Short: "Say which authority is in use, for which hosts and until when; -v names every region of Vertex", Args: cli.NoArgs,
+		Use:     "show",
+		Short:   "Say which authority is in use, for which hosts and until when; -v names every region of Vertex",
+		Args:    cli.NoArgs,
 		Example: "  recorder ca show\n  recorder ca show --json",
 		RunE:    func(*cobra.Command, []string) error { return a.showCA(asJSON) },
 	}
@@ -70,15 +73,18 @@ func (a *app) showCA(asJSON bool) error {
 		Expires time.Time `json:"expires"`
 		Hosts   []string  `json:"hosts"`
 		Ranges  []string  `json:"ranges"`
-	}{"recorder.ca.v1", filepath.Join(dir, ca.CertFile), cert.Subject.String(), hex.EncodeToString(sum[:]), cert.NotAfter, authority.Hosts(), ranges}
+	}{"recorder.ca.v1", filepath.Join(dir, ca.CertFile), cert.Subject.String(), hex.EncodeToString(sum[:]),
+		cert.NotAfter, authority.Hosts(), ranges}
 	if asJSON {
 		return a.WriteJSON(shown)
 	}
 	if !a.Verbose {
 		shown.Hosts = regionsCounted(shown.Hosts)
 	}
-	fmt.Fprintf(a.Stdout, "certificate  %s\nsubject      %s\nsha256       %s\nexpires      %s\nhosts        %s\naddresses    %s\n",
-		shown.Path, shown.Subject, shown.SHA256, shown.Expires.Format(time.RFC3339), strings.Join(shown.Hosts, "\n             "), strings.Join(ranges, ", "))
+	fmt.Fprintf(a.Stdout,
+		"certificate  %s\nsubject      %s\nsha256       %s\nexpires      %s\nhosts        %s\naddresses    %s\n",
+		shown.Path, shown.Subject, shown.SHA256, shown.Expires.Format(time.RFC3339),
+		strings.Join(shown.Hosts, "\n             "), strings.Join(ranges, ", "))
 	return nil
 }
 

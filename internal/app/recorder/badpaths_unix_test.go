@@ -35,11 +35,14 @@ func TestBadPaths(t *testing.T) {
 		at("file/x.yaml"):   "not a directory",
 		at("absent.yaml"):   "no",
 	} {
-		for _, args := range [][]string{{"replay", "--cassette", path}, {"inspect", path}, {"import", path, "--cassette", at("out")}, {"export", path, "--to", "har"}, {"verify", path}} {
+		for _, args := range [][]string{{"replay", "--cassette", path}, {"inspect", path},
+			{"import", path, "--cassette", at("out")}, {"export", path, "--to", "har"}, {"verify", path}} {
 			var stdout, stderr bytes.Buffer
-			exit := recorder.Run(t.Context(), args, strings.NewReader(""), &stdout, &stderr, []string{"XDG_CONFIG_HOME=" + t.TempDir(), "HOME=" + dir})
+			exit := recorder.Run(t.Context(), args, strings.NewReader(""), &stdout, &stderr,
+				[]string{"XDG_CONFIG_HOME=" + t.TempDir(), "HOME=" + dir})
 			said := stdout.String() + stderr.String()
-			if exit != 2 && (exit != 1 || args[0] != "verify") || !strings.Contains(said, path+": ") || !strings.Contains(said, want) || strings.Count(said, "\n") > 2 {
+			if exit != 2 && (exit != 1 || args[0] != "verify") || !strings.Contains(said, path+": ") ||
+				!strings.Contains(said, want) || strings.Count(said, "\n") > 2 {
 				t.Errorf("%s %s: exit %d, want %q\n%s", args[0], filepath.Base(path), exit, want, said)
 			}
 		}
@@ -55,7 +58,8 @@ func TestUnusableFolders(t *testing.T) {
 	}
 	path := filepath.Join(dir, "file", "x.yaml")
 	var stdout, stderr bytes.Buffer
-	exit := recorder.Run(t.Context(), []string{"run", "--mode", "record", "--cassette", path, "--", "sh", "-c", "exit 3"}, strings.NewReader(""), &stdout, &stderr, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")})
+	exit := recorder.Run(t.Context(), []string{"run", "--mode", "record", "--cassette", path, "--", "sh", "-c",
+		"exit 3"}, strings.NewReader(""), &stdout, &stderr, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")})
 	if want := path + ": cannot be created (not a directory); name a file in a folder where you may write\n"; exit != 2 || stderr.String() != "recorder: "+want {
 		t.Errorf("exit %d: %s, want %s", exit, &stderr, want)
 	}

@@ -24,7 +24,8 @@ func TestTurnedAwayIsBounded(t *testing.T) {
 		log(fmt.Sprintf("host%d.example: refused", i/2))
 	}
 	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-	if len(lines) != maxTurnedAway+1 || !strings.HasSuffix(lines[maxTurnedAway], "only the first 1000 different reasons are printed") {
+	if len(lines) != maxTurnedAway+1 ||
+		!strings.HasSuffix(lines[maxTurnedAway], "only the first 1000 different reasons are printed") {
 		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 	}
 	if n := a.turnedAway.Load(); n != 3*maxTurnedAway {
@@ -35,12 +36,15 @@ func TestTurnedAwayIsBounded(t *testing.T) {
 // Sessions beyond the bound share one entry, whose requests are refused. Those that are known go on.
 func TestSessionsAreBounded(t *testing.T) {
 	var stderr bytes.Buffer
-	l := &sessions{env: &modeEnv{app: newTestApp(&stderr), flags: &modeFlags{mode: modeReplay, cassette: t.TempDir() + "/{session}.yaml"}}, byName: map[string]*clientSession{}}
+	l := &sessions{env: &modeEnv{app: newTestApp(&stderr),
+		flags: &modeFlags{mode: modeReplay, cassette: t.TempDir() + "/{session}.yaml"}},
+		byName: map[string]*clientSession{}}
 	for i := range maxSessions {
 		l.sessionCassette(fmt.Sprint("known", i))
 	}
 	first, second := l.openClient("beyond"), l.openClient("further")
-	if first != second || first.err == nil || !strings.Contains(first.err.Error(), "one session more than the 10000") || len(l.byName) != maxSessions+1 {
+	if first != second || first.err == nil || !strings.Contains(first.err.Error(), "one session more than the 10000") ||
+		len(l.byName) != maxSessions+1 {
 		t.Errorf("%v and %v, %d sessions", first.err, second.err, len(l.byName))
 	}
 	if known := l.sessionCassette("known1"); known.name != "known1" {

@@ -27,8 +27,11 @@ type callerFlags struct {
 }
 
 func (c *callerFlags) addTo(set *pflag.FlagSet) {
-	set.StringVar(&c.credentialFile, "credential-file", "", "`file` with the credential that every client must show (or set "+CredentialVariable+"); required to listen beyond loopback")
-	set.StringSliceVar(&c.ports, "session-listen", nil, "`NAME=ADDRESS` to listen on for a session's clients; may be repeated")
+	set.StringVar(&c.credentialFile, "credential-file", "",
+		"`file` with the credential that every client must show (or set "+CredentialVariable+
+			"); required to listen beyond loopback")
+	set.StringSliceVar(&c.ports, "session-listen", nil,
+		"`NAME=ADDRESS` to listen on for a session's clients; may be repeated")
 }
 
 // sessionAddresses maps the names of --session-listen to their addresses.
@@ -37,7 +40,8 @@ func (c *callerFlags) sessionAddresses() (map[string]string, error) {
 	for _, pair := range c.ports {
 		name, address, ok := strings.Cut(pair, "=")
 		if _, twice := listen[name]; !ok || twice {
-			return nil, cli.Usage("--session-listen %s: use NAME=ADDRESS, each name once, for example a=127.0.0.1:8081", pair)
+			return nil,
+				cli.Usage("--session-listen %s: use NAME=ADDRESS, each name once, for example a=127.0.0.1:8081", pair)
 		}
 		listen[name] = address
 	}
@@ -102,7 +106,8 @@ func (a *app) logTurnedAway() func(line string) {
 
 // ingressConfig returns the part of the proxy's configuration that says how clients reach it.
 func (a *app) ingressConfig(f *modeFlags) (cfg proxy.Config, err error) {
-	cfg = proxy.Config{Listen: f.listen, Listener: f.listener, Ingress: f.ingress, AllowHosts: f.allow, AllowFlag: allowFlag, Log: a.logTurnedAway()}
+	cfg = proxy.Config{Listen: f.listen, Listener: f.listener, Ingress: f.ingress, AllowHosts: f.allow,
+		AllowFlag: allowFlag, Log: a.logTurnedAway()}
 	if f.isRun {
 		cfg.Identify = ProcessOf
 	}

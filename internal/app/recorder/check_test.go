@@ -24,11 +24,13 @@ func (d dir) check(handler http.HandlerFunc, args ...string) (exit int, stdout, 
 	upstream := httptest.NewServer(handler)
 	defer upstream.Close()
 	d.t.Setenv("HOME", d.path)
-	args = append([]string{"refresh", "--check", "--cassette", "c.yaml", "--upstream", "anthropic=" + upstream.URL}, args...)
+	args = append([]string{"refresh", "--check", "--cassette", "c.yaml", "--upstream", "anthropic=" + upstream.URL},
+		args...)
 	var out, errs strings.Builder
 	d.t.Chdir(d.path)
 	defer d.t.Chdir(d.home)
-	exit = Run(context.Background(), args, strings.NewReader(""), &out, &errs, []string{"HOME=" + d.path, "ANTHROPIC_API_KEY=" + liveKey})
+	exit = Run(context.Background(), args, strings.NewReader(""), &out, &errs,
+		[]string{"HOME=" + d.path, "ANTHROPIC_API_KEY=" + liveKey})
 	return exit, out.String(), errs.String()
 }
 
@@ -62,21 +64,36 @@ func TestCheck(t *testing.T) {
 		exit   int
 		want   string // a part of what is said
 	}{
-		{"no drift", replies(list, same), "", ExitOK, "2 replies checked, about 46 tokens: 0 breaking, 0 notable, 0 cosmetic"},
-		{"other words", replies(list, func(b string) string { return strings.ReplaceAll(b, "heron", "stork") }), "", ExitOK, "0 breaking, 0 notable, 0 cosmetic"},
+		{"no drift", replies(list, same), "", ExitOK,
+			"2 replies checked, about 46 tokens: 0 breaking, 0 notable, 0 cosmetic"},
+		{"other words", replies(list, func(b string) string { return strings.ReplaceAll(b, "heron", "stork") }), "",
+			ExitOK, "0 breaking, 0 notable, 0 cosmetic"},
 		{"breaking", replies(list, remove("data: {\"type\":\"message_stop\"}\n\n")), "", ExitGate,
 			"breaking    anthropic stream: ending: complete → without the provider's terminal event (#0 #1)"},
 		{"a duty", replies(list, remove("data: {\"type\":\"message_stop\"}\n\n")), "", ExitGate,
 			"breaking    anthropic stream: neglects SV-A5: All blocks are closed"},
-		{"type", replies(list, func(b string) string { return strings.ReplaceAll(b, `"output_tokens":1}`, `"output_tokens":"1"}`) }), "", ExitGate,
+		{"type",
+			replies(list, func(b string) string {
+				return strings.ReplaceAll(b, `"output_tokens":1}`,
+					`"output_tokens":"1"}`)
+			}), "", ExitGate,
 			"breaking    anthropic stream: message_start message.usage.output_tokens: number → string"},
-		{"new field", replies(list, func(b string) string { return strings.ReplaceAll(b, `"message":{`, `"message":{"mood":"good",`) }), "", ExitOK,
+		{"new field",
+			replies(list, func(b string) string {
+				return strings.ReplaceAll(b, `"message":{`,
+					`"message":{"mood":"good",`)
+			}), "", ExitOK,
 			"cosmetic    anthropic stream: + message_start message.mood (string)"},
-		{"new field, strictly", replies(list, func(b string) string { return strings.ReplaceAll(b, `"message":{`, `"message":{"mood":"good",`) }),
+		{"new field, strictly", replies(list,
+			func(b string) string { return strings.ReplaceAll(b, `"message":{`, `"message":{"mood":"good",`) }),
 			"--fail-on cosmetic", ExitGate, "2 replies checked"},
-		{"the key, reflected", replies(list, func(b string) string { return strings.ReplaceAll(b, "end_turn", liveKey) }), "", ExitGate,
+		{"the key, reflected", replies(list,
+			func(b string) string { return strings.ReplaceAll(b, "end_turn", liveKey) }), "", ExitGate,
 			"notable     anthropic stream: stop reason: end_turn → REDACTED"},
-		{"nothing can be judged", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }, "", ExitIncomplete,
+		{"nothing can be judged", func(w http.ResponseWriter,
+			_ *http.Request) {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, "", ExitIncomplete,
 			"unclear     #0  was answered with 429"},
 		{"wrong key", func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "no such key: "+liveKey, http.StatusUnauthorized)
@@ -92,9 +109,12 @@ func TestCheck(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}, "", ExitIncomplete, "the reply broke off"},
 		{"too long", replies(list, same), "--max-bytes 200", ExitIncomplete, "the reply is longer than --max-bytes"},
-		{"budget of requests", replies(list, same), "--max-requests 1", ExitOK, "left out    #1  beyond --max-requests 1"},
-		{"budget of tokens", replies(list, same), "--max-tokens 22", ExitOK, "left out    #1  about 25 tokens, beyond --max-tokens 22"},
-		{"budget overrun", replies(list, func(b string) string { return strings.ReplaceAll(b, `"output_tokens":12`, `"output_tokens":90`) }),
+		{"budget of requests", replies(list, same), "--max-requests 1", ExitOK,
+			"left out    #1  beyond --max-requests 1"},
+		{"budget of tokens", replies(list, same), "--max-tokens 22", ExitOK,
+			"left out    #1  about 25 tokens, beyond --max-tokens 22"},
+		{"budget overrun", replies(list,
+			func(b string) string { return strings.ReplaceAll(b, `"output_tokens":12`, `"output_tokens":90`) }),
 			"--max-tokens 46", ExitOK, "left out    #1  the budget was spent"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,7 +144,8 @@ func TestCheckDryRunSendsNothing(t *testing.T) {
 	d.write("c.yaml", conversation("7", "A heron.")...)
 	var sent atomic.Int32
 	exit, stdout, stderr := d.check(func(http.ResponseWriter, *http.Request) { sent.Add(1) }, "--dry-run")
-	if exit != ExitOK || sent.Load() != 0 || !strings.Contains(stdout, "would send  #1  anthropic claude-x, about 20 + 5 tokens") {
+	if exit != ExitOK || sent.Load() != 0 ||
+		!strings.Contains(stdout, "would send  #1  anthropic claude-x, about 20 + 5 tokens") {
 		t.Errorf("exit %d, %d sent, %q %q", exit, sent.Load(), stdout, stderr)
 	}
 }
@@ -148,7 +169,8 @@ func TestCheckJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || exit != ExitOK {
 		t.Fatalf("exit %d, %v: %s", exit, err, stdout)
 	}
-	if r.Schema != "recorder.drift.v1" || len(r.Checked) != 2 || r.Checked[0].Tokens != 21 || r.Summary["cosmetic"] != 1 || r.Findings[0].Path != "content_block.key" {
+	if r.Schema != "recorder.drift.v1" || len(r.Checked) != 2 || r.Checked[0].Tokens != 21 ||
+		r.Summary["cosmetic"] != 1 || r.Findings[0].Path != "content_block.key" {
 		t.Errorf("%s", stdout)
 	}
 	if strings.Contains(stdout, liveKey) {

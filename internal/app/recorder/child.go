@@ -64,7 +64,8 @@ func subscribeSignals(signals chan os.Signal) {
 }
 
 // passSignalsOn passes signals on until the program has ended.
-func passSignalsOn(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, ended <-chan struct{}, terminal bool) {
+func passSignalsOn(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, ended <-chan struct{},
+	terminal bool) {
 	cancelled := ctx.Done()
 	var overdue <-chan time.Time
 	for sent := 0; ; {
@@ -104,7 +105,8 @@ func signalToSend(got os.Signal, sent int, terminal bool) os.Signal {
 // only then is the cause another error than the plain cancellation.
 func bySignal(ctx context.Context) bool {
 	cause := context.Cause(ctx)
-	return errors.Is(cause, context.Canceled) && cause != context.Canceled //nolint:errorlint // the difference is the point
+	return errors.Is(cause, context.Canceled) &&
+		cause != context.Canceled //nolint:errorlint // the difference is the point
 }
 
 // sendSignal sends a signal to the program's group, or to it where it has none of its
@@ -137,7 +139,8 @@ func ExitOf(cmd *exec.Cmd) int {
 // ChildCommand returns the command for a program, with variables in its environment. Its
 // stdout and stderr are those of this process.
 func (a *app) ChildCommand(path string, args, variables []string) *exec.Cmd {
-	cmd := exec.Command(path, args[1:]...) //nolint:gosec,noctx // running the user's program is what run is for; RunChild ends it
+	cmd := exec.Command(path,
+		args[1:]...) //nolint:gosec,noctx // running the user's program is what run is for; RunChild ends it
 	cmd.Args[0] = args[0]
 	cmd.Env = Overlay(a.Environ, variables)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.ChildStreams()

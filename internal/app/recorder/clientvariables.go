@@ -46,7 +46,8 @@ const ViaLoginVariable = "RECORDER_UPSTREAM_PROXY_LOGIN"
 
 // proxyVariables lead around the proxy, or hold the login of another one. A program never
 // inherits them.
-var proxyVariables = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "RECORDER_UPSTREAM_PROXY", ViaLoginVariable}
+var proxyVariables = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy",
+	"RECORDER_UPSTREAM_PROXY", ViaLoginVariable}
 
 // Overlay returns env with settings added, and without what these replace and without
 // proxyVariables.
@@ -87,19 +88,24 @@ func VariablesPastProxy(p *proxy.Proxy, env []string) (sentences []string) {
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		begins := func(w *wires.Wire) bool {
-			return slices.ContainsFunc(w.Environment.Owners, func(owner string) bool { return strings.HasPrefix(name, owner) })
+			return slices.ContainsFunc(w.Environment.Owners,
+				func(owner string) bool { return strings.HasPrefix(name, owner) })
 		}
 		ends := func(ending string) bool { return strings.HasSuffix(name, ending) }
 		u, err := url.Parse(value)
-		if err != nil || u.Host == "" || !slices.ContainsFunc(wires.All(), begins) || !slices.ContainsFunc(addressEndings, ends) {
+		if err != nil || u.Host == "" || !slices.ContainsFunc(wires.All(), begins) ||
+			!slices.ContainsFunc(addressEndings, ends) {
 			continue
 		}
 		switch {
 		case u.Host == ours.Host || p.Intercepts(u):
 		case u.Scheme == "https":
-			sentences = append(sentences, fmt.Sprintf("%s: leads to https://%s, which is refused; unset it, or intercept it with --allow-host %s", name, u.Host, u.Host))
+			sentences = append(sentences,
+				fmt.Sprintf("%s: leads to https://%s, which is refused; unset it, or intercept it with --allow-host %s",
+					name, u.Host, u.Host))
 		default:
-			sentences = append(sentences, fmt.Sprintf("%s: leads to %s://%s, past the recorder; unset it, or name that address with --upstream and use --ingress base-url", name, u.Scheme, u.Host))
+			sentences = append(sentences,
+				fmt.Sprintf("%s: leads to %s://%s, past the recorder; unset it, or name that address with --upstream and use --ingress base-url", name, u.Scheme, u.Host))
 		}
 	}
 	return sentences

@@ -12,7 +12,8 @@ import (
 // What led around the proxy is gone, what the settings name is theirs, and the
 // rest is as it was.
 func TestOverlay(t *testing.T) {
-	env := []string{"PATH=/bin", "HTTP_PROXY=http://corp", "all_proxy=socks5://corp", "NO_PROXY=*", "SSL_CERT_FILE=/old", "SSL_CERT_FILES=/kept", "ODD"}
+	env := []string{"PATH=/bin", "HTTP_PROXY=http://corp", "all_proxy=socks5://corp", "NO_PROXY=*",
+		"SSL_CERT_FILE=/old", "SSL_CERT_FILES=/kept", "ODD"}
 	got := Overlay(env, []string{"NO_PROXY=", "SSL_CERT_FILE=/new"})
 	want := []string{"PATH=/bin", "SSL_CERT_FILES=/kept", "ODD", "NO_PROXY=", "SSL_CERT_FILE=/new"}
 	if !slices.Equal(got, want) {

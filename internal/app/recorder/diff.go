@@ -329,7 +329,8 @@ func shapeFindings(found []event.Finding, said []event.Change) []event.Finding {
 func requestChanges(a, b *side, m [2]int, renaming *event.Renaming) []event.Change {
 	list := event.FieldChanges(a.requests[m[0]], b.requests[m[1]], renaming)
 	x, y := a.list[m[0]].Request, b.list[m[1]].Request
-	for _, c := range []event.Change{{Path: "URL", Old: x.URL, New: y.URL}, {Path: "method", Old: x.Method, New: y.Method}} {
+	for _, c := range []event.Change{{Path: "URL", Old: x.URL, New: y.URL},
+		{Path: "method", Old: x.Method, New: y.Method}} {
 		if c.Kind = event.Value; c.Old != c.New {
 			list = append([]event.Change{c}, list...)
 		}

@@ -67,7 +67,8 @@ func printPair(w io.Writer, p pair) {
 	section("said", p.Said, func(c event.Change) bool { return !c.Kind.Shape() && c.Kind != event.Count })
 	section("tokens", p.Said, func(c event.Change) bool { return c.Kind == event.Count })
 	if t := p.Times; t != nil {
-		fmt.Fprintf(w, "  time     first event %s → %s ms, all %s → %s ms\n", shortMillis(t.OldFirst), shortMillis(t.NewFirst), shortMillis(t.OldTotal), shortMillis(t.NewTotal))
+		fmt.Fprintf(w, "  time     first event %s → %s ms, all %s → %s ms\n", shortMillis(t.OldFirst),
+			shortMillis(t.NewFirst), shortMillis(t.OldTotal), shortMillis(t.NewTotal))
 	}
 }
 

@@ -58,7 +58,8 @@ func TestWordDiff(t *testing.T) {
 		{"", "x", "{+x+}"},
 		{"one two", "one", "one[- two-]"},
 		{"the user wants a", "careful with the bytes b", "[-the user wants a-]{+careful with the bytes b+}"},
-		{long + "x " + long, long + "y " + long, "…" + strings.Repeat("word ", 6) + "[-x-]{+y+}" + strings.Repeat(" word", 6) + "…"},
+		{long + "x " + long, long + "y " + long,
+			"…" + strings.Repeat("word ", 6) + "[-x-]{+y+}" + strings.Repeat(" word", 6) + "…"},
 	} {
 		if got := wordDiff(tt.a, tt.b); got != tt.want {
 			t.Errorf("%.30q → %.30q:\n got %q\nwant %q", tt.a, tt.b, got, tt.want)
@@ -78,7 +79,8 @@ func TestPrintableIsPlain(t *testing.T) {
 
 // A cassette of live replies may hold some that the provider did not give.
 func TestTotalsCountProvenances(t *testing.T) {
-	rows := []row{rowOf(0, cassette.Interaction{End: cassette.EndEOF}), rowOf(1, cassette.Interaction{End: cassette.EndEOF, Provenance: cassette.ProvenanceSynthetic})}
+	rows := []row{rowOf(0, cassette.Interaction{End: cassette.EndEOF}),
+		rowOf(1, cassette.Interaction{End: cassette.EndEOF, Provenance: cassette.ProvenanceSynthetic})}
 	if got := tableTotals(rows); !strings.HasSuffix(got, "; 1 synthetic") {
 		t.Error(got)
 	}
@@ -90,7 +92,8 @@ func TestTotalsCountProvenances(t *testing.T) {
 // Texts of many megabytes are compared without splitting them into words, and shown where they differ.
 func TestWordDiffOfLongTexts(t *testing.T) {
 	long := strings.Repeat("many words. ", maxDiffed/10)
-	if got, want := wordDiff(long+"old"+long, long+"new"+long), "[-old-]{+new+}"; !strings.Contains(got, want) || len(got) > 3*maxMiddle {
+	if got, want := wordDiff(long+"old"+long, long+"new"+long), "[-old-]{+new+}"; !strings.Contains(got, want) ||
+		len(got) > 3*maxMiddle {
 		t.Errorf("%d bytes: %.300q", len(got), got)
 	}
 	if got := wordDiff(long, "short"); !strings.Contains(got, "{+short+}") || len(got) > 3*maxMiddle {

@@ -42,8 +42,10 @@ func (a *app) doctorCommand() *cobra.Command {
 		},
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().StringSliceVar(&ingresses, "ingress", []string{proxy.MITM}, "with a program: how it is to come in, mitm, base-url, or both")
-	cmd.Flags().StringSliceVar(&allow, "allow-host", nil, "with a program: a `host` to intercept beside the providers'; may be repeated")
+	cmd.Flags().StringSliceVar(&ingresses, "ingress", []string{proxy.MITM},
+		"with a program: how it is to come in, mitm, base-url, or both")
+	cmd.Flags().StringSliceVar(&allow, "allow-host", nil,
+		"with a program: a `host` to intercept beside the providers'; may be repeated")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
@@ -94,7 +96,8 @@ func (a *app) examineProgram(ctx context.Context, ingresses, allow, args []strin
 		return cli.Usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
 	}
 	t := s.closeAndReport(ctx)
-	d := diagnosis{Schema: "recorder.doctor.v1", OK: len(t.arrivals) > 0, Arrivals: t.arrivals, Environment: slices.Concat([]string{}, a.environmentFacts())}
+	d := diagnosis{Schema: "recorder.doctor.v1", OK: len(t.arrivals) > 0, Arrivals: t.arrivals,
+		Environment: slices.Concat([]string{}, a.environmentFacts())}
 	c := clientCheck{Client: args[0], Result: checkPass}
 	if d.OK {
 		c.Ingress, c.Protocol = t.arrivals[0].Ingress, t.arrivals[0].Protocol
@@ -151,7 +154,8 @@ func (a *app) showDiagnosis(d diagnosis) error {
 // answerArrival answers the request of a program that came through: with an error in the
 // provider's shape that no client retries.
 func answerArrival(w http.ResponseWriter, r *http.Request) {
-	contentType, body := llm.ErrorBody(llm.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, "recorder doctor: your request came through; it is not passed on")
+	contentType, body := llm.ErrorBody(llm.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest,
+		"recorder doctor: your request came through; it is not passed on")
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Should-Retry", "false")
 	w.WriteHeader(http.StatusBadRequest)
@@ -205,7 +209,8 @@ func verdictOf(client, version, ingress string, t trial) clientCheck {
 		c.Result, c.Cause = checkFail, "its request came through, but not the reply: "+t.exit+inBrackets(t.said)
 	case client == "node" && ingress == proxy.MITM && !nodeUsesProxies(version):
 		c.Result = checkLimited
-		c.Cause = "Node " + strings.TrimPrefix(version, "v") + " ignores the proxy variables; use --ingress base-url, or Node 22.21, 24 or newer"
+		c.Cause = "Node " + strings.TrimPrefix(version, "v") +
+			" ignores the proxy variables; use --ingress base-url, or Node 22.21, 24 or newer"
 	default:
 		c.Cause = t.failureCause()
 	}
@@ -250,7 +255,8 @@ func noticeAdvice(n proxy.Notice) string {
 	case proxy.Untrusted:
 		return "it does not trust the proxy's authority: it brings roots of its own, or ignores SSL_CERT_FILE and the like; give it what `recorder ca export` prints, or use --ingress base-url"
 	case proxy.Unused, proxy.Handshake:
-		return "it opened a tunnel to " + n.Host + " and left: most likely it does not trust the proxy's authority; give it what `recorder ca export` prints, or use --ingress base-url"
+		return "it opened a tunnel to " + n.Host +
+			" and left: most likely it does not trust the proxy's authority; give it what `recorder ca export` prints, or use --ingress base-url"
 	case proxy.Upgrade:
 		return "it asked for a WebSocket, which is not recorded, and did not go on without; turn that off in the program, or record OpenAI's with --websocket record"
 	case proxy.Refused, proxy.Denied, proxy.NoTLS:
@@ -264,16 +270,20 @@ func noticeAdvice(n proxy.Notice) string {
 func (a *app) environmentFacts() (facts []string) {
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		if v := a.Getenv(name); v != "" {
-			facts = append(facts, fmt.Sprintf("%s=%s is set: those hosts are reached without any proxy; recorder run takes it away", name, v))
+			facts = append(facts,
+				fmt.Sprintf("%s=%s is set: those hosts are reached without any proxy; recorder run takes it away", name,
+					v))
 		}
 	}
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
 		if a.Getenv(name) != "" {
-			facts = append(facts, name+" is set already: recorder run replaces it; whatever it names is not used on the way to the provider")
+			facts = append(facts, name+
+				" is set already: recorder run replaces it; whatever it names is not used on the way to the provider")
 		}
 	}
 	if a.Getenv("NODE_TLS_REJECT_UNAUTHORIZED") == "0" {
-		facts = append(facts, "NODE_TLS_REJECT_UNAUTHORIZED=0 is set: Node accepts every certificate, so that it accepts ours proves nothing")
+		facts = append(facts,
+			"NODE_TLS_REJECT_UNAUTHORIZED=0 is set: Node accepts every certificate, so that it accepts ours proves nothing")
 	}
 	return facts
 }

@@ -17,7 +17,8 @@ func doctor(t *testing.T, env []string, args ...string) (code int, stdout, stder
 	t.Helper()
 	var out, errs bytes.Buffer
 	all := append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "NO_PROXY=", "no_proxy=")
-	code = recorder.Run(t.Context(), append([]string{"doctor"}, args...), strings.NewReader(""), &out, &errs, append(all, env...))
+	code = recorder.Run(t.Context(), append([]string{"doctor"}, args...), strings.NewReader(""), &out, &errs,
+		append(all, env...))
 	return code, out.String(), errs.String()
 }
 
@@ -45,7 +46,8 @@ func TestDoctor(t *testing.T) {
 		switch {
 		case err != nil && passed[client+" "] != "absent":
 			t.Errorf("%s is not installed, and found %v", client, passed)
-		case err == nil && passed[client+" base-url"] != "pass", err == nil && client != "node" && passed[client+" mitm"] != "pass":
+		case err == nil && passed[client+" base-url"] != "pass", err == nil && client != "node" &&
+			passed[client+" mitm"] != "pass":
 			t.Errorf("%s: %v", client, passed)
 		}
 	}
@@ -60,16 +62,22 @@ func TestDoctorOfAProgram(t *testing.T) {
 		want string
 		args []string
 	}{
-		"comes through":        {0, "came through mitm: " + api + ", HTTP/", []string{"curl", "-s", "-d", "{}", api}},
-		"by base URL":          {0, "came through base-url: " + api + ", HTTP/1.1", []string{"sh", "-c", "curl -s -d {} $ANTHROPIC_BASE_URL/v1/messages"}},
-		"own roots":            {1, "does not trust the proxy's authority", []string{"curl", "-s", "--cacert", "/etc/ssl/certs/ca-certificates.crt", api}},
-		"roots unset":          {1, "does not trust the proxy's authority", []string{"env", "-u", "SSL_CERT_FILE", "/usr/bin/python3", "-c", python}},
-		"another host":         {1, "example.com:443: not a provider host", []string{"curl", "-s", "https://example.com/"}},
-		"goes around":          {1, "no request reached the proxy", []string{"sh", "-c", "NO_PROXY='*' curl -s https://127.0.0.1:1/"}},
-		"does nothing":         {1, "no request reached the proxy", []string{"true"}},
-		"fails by itself":      {1, "its exit code is 7", []string{"sh", "-c", "exit 7"}},
-		"there is no program":  {2, "not a program that can be run", []string{"no-such-program"}},
-		"insists on WebSocket": {1, "a WebSocket, which is not recorded", []string{"curl", "-s", "--http1.1", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket", api}},
+		"comes through": {0, "came through mitm: " + api + ", HTTP/", []string{"curl", "-s", "-d", "{}", api}},
+		"by base URL": {0, "came through base-url: " + api + ", HTTP/1.1",
+			[]string{"sh", "-c", "curl -s -d {} $ANTHROPIC_BASE_URL/v1/messages"}},
+		"own roots": {1, "does not trust the proxy's authority",
+			[]string{"curl", "-s", "--cacert", "/etc/ssl/certs/ca-certificates.crt", api}},
+		"roots unset": {1, "does not trust the proxy's authority",
+			[]string{"env", "-u", "SSL_CERT_FILE", "/usr/bin/python3", "-c", python}},
+		"another host": {1, "example.com:443: not a provider host",
+			[]string{"curl", "-s", "https://example.com/"}},
+		"goes around": {1, "no request reached the proxy",
+			[]string{"sh", "-c", "NO_PROXY='*' curl -s https://127.0.0.1:1/"}},
+		"does nothing":        {1, "no request reached the proxy", []string{"true"}},
+		"fails by itself":     {1, "its exit code is 7", []string{"sh", "-c", "exit 7"}},
+		"there is no program": {2, "not a program that can be run", []string{"no-such-program"}},
+		"insists on WebSocket": {1, "a WebSocket, which is not recorded",
+			[]string{"curl", "-s", "--http1.1", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket", api}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

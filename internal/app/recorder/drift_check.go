@@ -40,10 +40,12 @@ func (a *app) withCheck(cmd *cobra.Command, f *modeFlags) *cobra.Command {
 	set, record := cmd.Flags(), cmd.RunE
 	set.BoolVar(&x.on, "check", false, "record nothing: send the requests again and report how the replies drifted")
 	set.IntVar(&x.budget.requests, "max-requests", 20, "check: send at most `N` requests")
-	set.IntVar(&x.budget.tokens, "max-tokens", 50_000, "check: stop before about `N` tokens are spent, input and output")
+	set.IntVar(&x.budget.tokens, "max-tokens", 50_000,
+		"check: stop before about `N` tokens are spent, input and output")
 	set.Int64Var(&x.maxBytes, "max-bytes", 16<<20, "check: read at most `N` bytes of a reply")
 	set.DurationVar(&x.timeout, "timeout", 5*time.Minute, "check: `time` that a reply may take")
-	set.StringVar(&x.failOn, "fail-on", event.Breaking.String(), "check: exit 1 from this `severity` on: cosmetic, notable, breaking")
+	set.StringVar(&x.failOn, "fail-on", event.Breaking.String(),
+		"check: exit 1 from this `severity` on: cosmetic, notable, breaking")
 	set.BoolVar(&x.dryRun, "dry-run", false, "check: say what it would cost, and send nothing")
 	cli.AddJSONFlag(cmd, &x.json)
 	set.Lookup("json").Usage += ", with --check"
@@ -122,8 +124,10 @@ func (a *app) checkCassette(ctx context.Context, f *modeFlags, x checkSettings, 
 		return err
 	}
 	p := planResend(t.List, x.budget, func(r cassette.Request) string { return withheldReason(r, keys, upstream) })
-	r := &driftReport{Schema: "recorder.drift.v1", Cassette: f.cassette, Provenance: t.Meta().Provenance, DryRun: x.dryRun, FailOn: failOn,
-		Planned: nonNil(p.send), Checked: []checkedReply{}, Inconclusive: []leftOut{}, Skipped: nonNil(p.skip), Findings: []event.Finding{}}
+	r := &driftReport{Schema: "recorder.drift.v1", Cassette: f.cassette, Provenance: t.Meta().Provenance,
+		DryRun: x.dryRun, FailOn: failOn,
+		Planned: nonNil(p.send), Checked: []checkedReply{}, Inconclusive: []leftOut{}, Skipped: nonNil(p.skip),
+		Findings: []event.Finding{}}
 	a.sayCost(r, p)
 	if !x.dryRun {
 		s := &sender{k.transport, keys, x.maxBytes, x.timeout, time.Now}
@@ -146,13 +150,15 @@ func (a *app) sayCost(r *driftReport, p resendPlan) {
 	a.Note("%s: %s to send, about %d tokens as they were recorded, at most %d of output as the requests allow; %d left out",
 		r.Cassette, cli.Count(len(p.send), "request", "requests"), p.totalTokens(), most, len(p.skip))
 	if r.Provenance != cassette.ProvenanceLive {
-		a.Say("%s: is %s, no recording of the provider itself; what differs may be the stand-in's", r.Cassette, r.Provenance)
+		a.Say("%s: is %s, no recording of the provider itself; what differs may be the stand-in's", r.Cassette,
+			r.Provenance)
 	}
 }
 
 // resendPlanned sends the planned requests, one after the other, until the budget is spent.
 // Replies are redacted before anything is kept of them.
-func (k *modeEnv) resendPlanned(ctx context.Context, s *sender, list []cassette.Interaction, p resendPlan, b budget, r *driftReport) {
+func (k *modeEnv) resendPlanned(ctx context.Context, s *sender, list []cassette.Interaction, p resendPlan, b budget,
+	r *driftReport) {
 	for _, t := range p.send {
 		old := list[t.Interaction]
 		if r.spent > b.tokens || ctx.Err() != nil {
@@ -171,7 +177,8 @@ func (k *modeEnv) resendPlanned(ctx context.Context, s *sender, list []cassette.
 		case event.Inconclusive(fresh.Response.Status):
 			r.addInconclusive(t, "was answered with "+numberText(fresh.Response.Status))
 		default:
-			r.Checked = append(r.Checked, checkedReply{t.Interaction, fresh.Response.Status, input + output, TimesOf(old, fresh)})
+			r.Checked = append(r.Checked, checkedReply{t.Interaction, fresh.Response.Status, input + output,
+				TimesOf(old, fresh)})
 			r.pairs = append(r.pairs, event.Pair{Old: event.ReplyOf(old), New: event.ReplyOf(fresh)})
 			r.numbers = append(r.numbers, t.Interaction)
 			r.addNeglected(t, old, fresh)
@@ -225,7 +232,8 @@ func (a *app) printReport(r *driftReport) {
 	w := a.Stdout
 	if r.DryRun {
 		for _, t := range r.Planned {
-			fmt.Fprintf(w, "would send  #%d  %s %s, about %d + %d tokens\n", t.Interaction, t.Provider, t.Model, t.Input, t.Output)
+			fmt.Fprintf(w, "would send  #%d  %s %s, about %d + %d tokens\n", t.Interaction, t.Provider, t.Model,
+				t.Input, t.Output)
 		}
 	}
 	for _, group := range []struct {
@@ -244,7 +252,8 @@ func (a *app) printReport(r *driftReport) {
 		fmt.Fprintln(w, line)
 	}
 	if !r.DryRun {
-		fmt.Fprintf(w, "%s checked, about %d tokens: %d breaking, %d notable, %d cosmetic\n", cli.Count(len(r.Checked), "reply", "replies"),
+		fmt.Fprintf(w, "%s checked, about %d tokens: %d breaking, %d notable, %d cosmetic\n",
+			cli.Count(len(r.Checked), "reply", "replies"),
 			r.spent, r.Summary["breaking"], r.Summary["notable"], r.Summary["cosmetic"])
 	}
 }
@@ -263,7 +272,8 @@ func numberText(n int) string { return strconv.Itoa(n) }
 
 // severities say how much drift it is when a provider begins to neglect a duty of servers.
 var severities = map[specs.Consequence]event.Severity{
-	specs.Crash: event.Breaking, specs.Wrong: event.Breaking, specs.Degraded: event.Notable, specs.Cosmetic: event.Cosmetic,
+	specs.Crash: event.Breaking, specs.Wrong: event.Breaking, specs.Degraded: event.Notable,
+	specs.Cosmetic: event.Cosmetic,
 }
 
 // neglectedDuties lists the duties of servers that a reply neglects, each once.
@@ -273,8 +283,10 @@ func neglectedDuties(provider string, in cassette.Interaction) (duties []*specs.
 		return nil // a reply that cannot be read shows nothing
 	}
 	passes := rule.JudgeReply(&rule.Exchange{
-		Wire: provider, Method: in.Request.Method, URL: in.Request.URL, RequestHeader: in.Request.Header, Request: in.Request.Body,
-		Status: in.Response.Status, Header: in.Response.Header, Body: body, Cut: in.End != "" && in.End != cassette.EndEOF,
+		Wire: provider, Method: in.Request.Method, URL: in.Request.URL, RequestHeader: in.Request.Header,
+		Request: in.Request.Body,
+		Status:  in.Response.Status, Header: in.Response.Header, Body: body,
+		Cut: in.End != "" && in.End != cassette.EndEOF,
 	})
 	for _, p := range passes {
 		if len(p.Breaches) > 0 && !slices.ContainsFunc(duties, func(d *specs.Duty) bool { return d.ID == p.ID }) {

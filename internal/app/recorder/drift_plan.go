@@ -109,7 +109,8 @@ func planRequest(i int, in cassette.Interaction) plannedRequest {
 func unsuitableReason(in cassette.Interaction) string {
 	operation := event.Operation(in.Request)
 	switch {
-	case !slices.Contains([]llm.Operation{llm.Stream, llm.Unary, llm.Count}, operation) || in.Request.Method != http.MethodPost:
+	case !slices.Contains([]llm.Operation{llm.Stream, llm.Unary, llm.Count}, operation) ||
+		in.Request.Method != http.MethodPost:
 		return "asks for no reply of a model"
 	case in.Response.Status == 0:
 		return "has no reply to compare with"
@@ -126,7 +127,8 @@ func unsuitableReason(in cassette.Interaction) string {
 // refersBack reports whether a request refers to something that the provider has stored.
 func refersBack(body []byte) bool {
 	return slices.ContainsFunc(event.Nodes(body), func(n event.Node) bool {
-		stored := n.Path == "previous_response_id" || n.Path == "conversation" || n.Path == "cachedContent" || n.Path == "container"
+		stored := n.Path == "previous_response_id" || n.Path == "conversation" || n.Path == "cachedContent" ||
+			n.Path == "container"
 		return stored && n.Kind == '"'
 	})
 }
@@ -161,7 +163,8 @@ func checkUpstreamsEncrypted(upstream, keys map[string]string) error {
 		if err != nil || u.Scheme == "https" || keys[provider] == "" || isLoopback(u.Hostname()) {
 			continue
 		}
-		return cli.Usage("--upstream %s=%s: would send %s unencrypted; use https, or unset the key", provider, base, wires.Find(provider).Environment.Keys[0])
+		return cli.Usage("--upstream %s=%s: would send %s unencrypted; use https, or unset the key", provider, base,
+			wires.Find(provider).Environment.Keys[0])
 	}
 	return nil
 }

@@ -81,10 +81,12 @@ func TestKeysGoToTheirProvidersOnly(t *testing.T) {
 			t.Errorf("%s: sent is %v", url, got)
 		}
 	}
-	if why := withheldReason(cassette.Request{URL: "http://127.0.0.1:1/v1/messages"}, nil, map[string]string{"anthropic": "http://x"}); why != "" {
+	if why := withheldReason(cassette.Request{URL: "http://127.0.0.1:1/v1/messages"}, nil,
+		map[string]string{"anthropic": "http://x"}); why != "" {
 		t.Error(why)
 	}
-	for base, want := range map[string]bool{"http://127.0.0.1:9": true, "http://localhost:9": true, "https://gateway.example": true, "http://gateway.example": false} {
+	for base, want := range map[string]bool{"http://127.0.0.1:9": true, "http://localhost:9": true,
+		"https://gateway.example": true, "http://gateway.example": false} {
 		err := checkUpstreamsEncrypted(map[string]string{"anthropic": base}, keys)
 		if (err == nil) != want {
 			t.Errorf("%s: %v", base, err)
@@ -105,17 +107,21 @@ func TestSenderSendsTheRequest(t *testing.T) {
 	} {
 		s := &sender{keys: map[string]string{"anthropic": "k", "openai": "k", "gemini": "k"}, now: time.Now}
 		recorded := cassette.Request{Method: "POST", URL: tt.url, Body: []byte(`{"a": 1}`), Header: http.Header{
-			"Content-Type": {"application/json"}, "Anthropic-Beta": {"b"}, "Cookie": {"c"}, "X-Api-Key": {"REDACTED"}, "Host": {"h"}}}
+			"Content-Type": {"application/json"}, "Anthropic-Beta": {"b"}, "Cookie": {"c"}, "X-Api-Key": {"REDACTED"},
+			"Host": {"h"}}}
 		r, err := s.newRequest(context.Background(), recorded)
 		if err != nil {
 			t.Fatal(err)
 		}
 		body, _ := io.ReadAll(r.Body)
-		if r.Header.Get(tt.header) != tt.want || string(body) != `{"a": 1}` || r.Header.Get("Cookie") != "" || r.Header.Get("Anthropic-Beta") != "b" ||
-			r.Header.Get("Accept-Encoding") != "identity" || strings.Contains(r.URL.RawQuery, "key") || strings.Contains(r.URL.RawQuery, "x=") {
+		if r.Header.Get(tt.header) != tt.want || string(body) != `{"a": 1}` || r.Header.Get("Cookie") != "" ||
+			r.Header.Get("Anthropic-Beta") != "b" ||
+			r.Header.Get("Accept-Encoding") != "identity" || strings.Contains(r.URL.RawQuery, "key") ||
+			strings.Contains(r.URL.RawQuery, "x=") {
 			t.Errorf("%s %v %s", r.URL, r.Header, body)
 		}
-		if strings.Contains(tt.url, "alt=sse") != (r.URL.RawQuery == "alt=sse") || strings.Contains(tt.url, "beta=") != (r.URL.RawQuery == "beta=true") {
+		if strings.Contains(tt.url, "alt=sse") != (r.URL.RawQuery == "alt=sse") ||
+			strings.Contains(tt.url, "beta=") != (r.URL.RawQuery == "beta=true") {
 			t.Errorf("%s: %s", tt.url, r.URL)
 		}
 	}

@@ -36,9 +36,11 @@ func (a *app) inspectOne(t *selection, x inspection) error {
 	events := event.Of(in)
 	stalls := stallsOf(events)
 	if x.json {
-		return a.WriteJSON(map[string]any{"schema": "recorder.interaction.v1", "path": t.file, "interaction": rowOf(t.first, in),
-			"asks": event.Summarise(in.Request), "request_headers": in.Request.Header, "response_headers": in.Response.Header,
-			"trailers": in.Response.Trailer, "events": eventRows(events, stalls)})
+		return a.WriteJSON(map[string]any{"schema": "recorder.interaction.v1", "path": t.file,
+			"interaction": rowOf(t.first, in),
+			"asks":        event.Summarise(in.Request), "request_headers": in.Request.Header,
+			"response_headers": in.Response.Header,
+			"trailers":         in.Response.Trailer, "events": eventRows(events, stalls)})
 	}
 	w := a.Stdout
 	printExchange(w, t, in, events)
@@ -103,11 +105,15 @@ func printExchange(w io.Writer, t *selection, in cassette.Interaction, events []
 		said = append(said, fmt.Sprintf("at most %d tokens", asks.MaxTokens))
 	}
 	fmt.Fprintf(w, "%s#%d: %s\n", terminal.Line(t.file), t.first, terminal.Line(in.Request.Method+" "+in.Request.URL))
-	fmt.Fprintf(w, "asked     %s, %d bytes, %s\n", terminal.Line(strings.Join(said, ", ")), len(in.Request.Body), terminal.Line(cmp.Or(in.Request.Proto, "protocol unknown")))
+	fmt.Fprintf(w, "asked     %s, %d bytes, %s\n", terminal.Line(strings.Join(said, ", ")), len(in.Request.Body),
+		terminal.Line(cmp.Or(in.Request.Proto, "protocol unknown")))
 	printHeaders(w, in.Request.Header)
-	fmt.Fprintf(w, "answered  %d, %s, %d bytes in %s, %s, %s; %s\n", in.Response.Status, terminal.Line(cmp.Or(in.Response.Proto, "protocol unknown")),
-		len(in.Response.Body), cli.Count(len(in.Timeline), "chunk", "chunks"), cli.Count(len(events), "event", "events"),
-		terminal.Line(cmp.Or(endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in))), "end unknown")), replyPace(in, events)+nominalNote(t))
+	fmt.Fprintf(w, "answered  %d, %s, %d bytes in %s, %s, %s; %s\n", in.Response.Status,
+		terminal.Line(cmp.Or(in.Response.Proto, "protocol unknown")),
+		len(in.Response.Body), cli.Count(len(in.Timeline), "chunk", "chunks"),
+		cli.Count(len(events), "event", "events"),
+		terminal.Line(cmp.Or(endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in))), "end unknown")),
+		replyPace(in, events)+nominalNote(t))
 	printHeaders(w, in.Response.Header)
 	printHeaders(w, in.Response.Trailer)
 }
@@ -117,7 +123,8 @@ func replyPace(in cassette.Interaction, events []event.Event) string {
 	if len(in.Timeline) == 0 || len(events) == 0 {
 		return fmt.Sprintf("%v in all", roundSeconds(in.Duration.Seconds()))
 	}
-	return fmt.Sprintf("first event %v after the header, last %v, %v in all", roundTime(events[0].At), roundTime(events[len(events)-1].At), roundSeconds(in.Duration.Seconds()))
+	return fmt.Sprintf("first event %v after the header, last %v, %v in all", roundTime(events[0].At),
+		roundTime(events[len(events)-1].At), roundSeconds(in.Duration.Seconds()))
 }
 
 // nominalNote marks times that are assigned and not measured.
@@ -141,7 +148,8 @@ func printEvents(w io.Writer, events []event.Event, stalls map[int]time.Duration
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "#\tAT\tBYTE\tSIZE\tEVENT\tDATA")
 	for i, e := range events {
-		fmt.Fprintf(t, "%d\t%v\t%d\t%d\t%s%s\t%s\n", e.Index, roundTime(e.At), e.Start, e.End-e.Start, Abbreviate(e.Name), eventMarks(e, stalls[i]), Abbreviate(string(e.Data)))
+		fmt.Fprintf(t, "%d\t%v\t%d\t%d\t%s%s\t%s\n", e.Index, roundTime(e.At), e.Start, e.End-e.Start,
+			Abbreviate(e.Name), eventMarks(e, stalls[i]), Abbreviate(string(e.Data)))
 	}
 	return t.Flush()
 }
@@ -159,7 +167,8 @@ func printFolded(w io.Writer, events []event.Event, stalls map[int]time.Duration
 			number = fmt.Sprintf("%d–%d", item.First, item.Last)
 		}
 		fmt.Fprintf(t, "%s\t%v\t%d\t%d\t%s%s\t%s\n", number, roundTime(item.At), events[item.First].Start, item.Bytes,
-			Abbreviate(strings.TrimSpace(item.Token()+" "+item.Place)), eventMarks(events[item.Last], stall), itemText(item))
+			Abbreviate(strings.TrimSpace(item.Token()+" "+item.Place)), eventMarks(events[item.Last], stall),
+			itemText(item))
 	}
 	return t.Flush()
 }

@@ -33,7 +33,8 @@ type exportFormat struct {
 var exportFormats = []exportFormat{
 	{"har", "", func(in cassette.Interaction) cassette.Interaction { return in },
 		func(w io.Writer, recording *cassette.Cassette) error {
-			return interchange.WriteHAR(w, "recorder", cli.Version(), recording.Meta(), recording.Loss(), recording.All())
+			return interchange.WriteHAR(w, "recorder", cli.Version(), recording.Meta(), recording.Loss(),
+				recording.All())
 		}},
 	{"go-vcr-v2", "chunks and their times, endings, trailers and protocols", cassette.Bare,
 		func(w io.Writer, recording *cassette.Cassette) error {
@@ -45,7 +46,8 @@ func (a *app) exportCommand() *cobra.Command {
 	var to, out string
 	force, asJSON := false, false
 	cmd := &cobra.Command{
-		Use: "export F --to har|go-vcr-v2 [-o OUT]", Short: "Write a cassette as a HAR, or as a plain file of go-vcr v2",
+		Use:     "export F --to har|go-vcr-v2 [-o OUT]",
+		Short:   "Write a cassette as a HAR, or as a plain file of go-vcr v2",
 		Example: "  recorder export loop.yaml --to har -o loop.har",
 		Long: `Write a cassette as an HTTP Archive 1.2 or as a plain file of go-vcr v2, to OUT
 (0600) or to stdout.
@@ -124,7 +126,8 @@ func openClean(path string) (*cassette.Cassette, error) {
 		return nil, cli.Usage("%w", err)
 	}
 	if !recording.Sealed() {
-		return nil, cli.Usage("%s: has no seals, so it is unknown whether it was redacted; first run: recorder import %s --cassette NEW", path, terminal.ShellWord(path))
+		return nil,
+			cli.Usage("%s: has no seals, so it is unknown whether it was redacted; first run: recorder import %s --cassette NEW", path, terminal.ShellWord(path))
 	}
 	guard := gate.New()
 	for i := range recording.Len() {
@@ -146,7 +149,8 @@ func (t exportFormat) listChanges(recording *cassette.Cassette, text []byte) (li
 		return nil, err
 	}
 	if len(back.Interactions) != recording.Len() {
-		return nil, fmt.Errorf("%s: %d interactions were exported as %d", recording.Name(), recording.Len(), len(back.Interactions))
+		return nil, fmt.Errorf("%s: %d interactions were exported as %d", recording.Name(), recording.Len(),
+			len(back.Interactions))
 	}
 	for i, got := range back.Interactions {
 		in, err := recording.At(i)

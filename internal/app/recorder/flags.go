@@ -74,15 +74,19 @@ const allowFlag = "--allow-host"
 func (f *modeFlags) addTo(cmd *cobra.Command) {
 	set := cmd.Flags()
 	in := func(modes ...string) bool { return f.mode == "" || slices.Contains(modes, f.mode) }
-	set.StringVar(&f.cassette, "cassette", "", "the cassette `file`; with {session} in its name each session has its own")
+	set.StringVar(&f.cassette, "cassette", "",
+		"the cassette `file`; with {session} in its name each session has its own")
 	if f.mode == modePass {
 		hideFlag(set, "cassette") // accepted, so that only the mode has to be changed
 	}
-	set.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` to listen on; port 0 takes a free one, beyond loopback a credential is required")
-	set.StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM}, "the `ways` in for clients: mitm (HTTPS_PROXY), base-url, or both")
+	set.StringVar(&f.listen, "listen", "127.0.0.1:0",
+		"`address` to listen on; port 0 takes a free one, beyond loopback a credential is required")
+	set.StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM},
+		"the `ways` in for clients: mitm (HTTPS_PROXY), base-url, or both")
 	f.callers.addTo(set)
 	if in(modeRecord, modeRefresh, modePass) {
-		set.Var(&f.webSocket, "websocket", "what becomes of WebSockets of OpenAI's Responses API: refuse, after which clients go on over HTTP, or record; a replay does as was recorded")
+		set.Var(&f.webSocket, "websocket",
+			"what becomes of WebSockets of OpenAI's Responses API: refuse, after which clients go on over HTTP, or record; a replay does as was recorded")
 	}
 	set.StringSliceVar(&f.allow, "allow-host", nil, "a `host` to intercept beside the providers'; may be repeated")
 	if in(modeRecord, modeRefresh) {
@@ -93,22 +97,28 @@ func (f *modeFlags) addTo(cmd *cobra.Command) {
 		f.own.AddTo(set)
 	}
 	if in(modeRecord, modeRefresh, modePass) {
-		set.StringSliceVar(&f.upstream, "upstream", nil, "`provider=URL` that answers in a provider's place; may be repeated")
+		set.StringSliceVar(&f.upstream, "upstream", nil,
+			"`provider=URL` that answers in a provider's place; may be repeated")
 		set.StringVar(&f.upstreamCA, "upstream-ca", "", "PEM `file` with the authority of a local upstream")
-		set.StringVar(&f.via, "upstream-proxy", "", "`URL` of a proxy that leads to the providers, except to the hosts of NO_PROXY; its login is "+ViaLoginVariable+"=USER:PASSWORD")
+		set.StringVar(&f.via, "upstream-proxy", "",
+			"`URL` of a proxy that leads to the providers, except to the hosts of NO_PROXY; its login is "+
+				ViaLoginVariable+"=USER:PASSWORD")
 	}
 	if in(modeRecord, modeRefresh) {
 		f.addFidelity(set)
 	}
 	if in(modeRecord, modeRefresh, modeReplay) {
-		set.Var(&f.maxBody, "max-body", "keep no body, and in a replay read no request, longer than so many `MiB` (default 256)")
-		set.StringArrayVar(&f.scrub, "scrub", nil, "`rule` for what may differ in a request: "+strings.Join(replay.ScrubNames(), ", ")+", $JSON.PATH, /PATTERN/ or both; may be repeated")
+		set.Var(&f.maxBody, "max-body",
+			"keep no body, and in a replay read no request, longer than so many `MiB` (default 256)")
+		set.StringArrayVar(&f.scrub, "scrub", nil, "`rule` for what may differ in a request: "+
+			strings.Join(replay.ScrubNames(), ", ")+", $JSON.PATH, /PATTERN/ or both; may be repeated")
 	}
 	if in(modeRecord) {
 		set.BoolVar(&f.force, "force", false, "record: replace a cassette that exists")
 	}
 	if in(modeRefresh) {
-		set.BoolVar(&f.noSwap, "no-swap", false, "refresh: leave the fresh recording beside the old one, as NAME~fresh.yaml")
+		set.BoolVar(&f.noSwap, "no-swap", false,
+			"refresh: leave the fresh recording beside the old one, as NAME~fresh.yaml")
 	}
 	f.faults.addTo(set)
 	if in(modeReplay) {
@@ -127,7 +137,8 @@ func (f *modeFlags) addTo(cmd *cobra.Command) {
 		}
 	default:
 		set.StringVar(&f.mode, "mode", "", strings.Join(modes, ", ")+" (default replay in CI, else record)")
-		set.BoolVar(&f.learn, "learn", false, "record: run the program twice and propose rules for --scrub from what differs")
+		set.BoolVar(&f.learn, "learn", false,
+			"record: run the program twice and propose rules for --scrub from what differs")
 	}
 }
 
@@ -139,18 +150,22 @@ func hideFlag(set *pflag.FlagSet, name string) {
 }
 
 func (f *modeFlags) addReplaying(set *pflag.FlagSet) {
-	set.Float64Var(&f.speed, "speed", 0, "replay, record-missing: 1 plays at the recorded pace, `N` N times faster, 0 without waiting")
+	set.Float64Var(&f.speed, "speed",
+		0, "replay, record-missing: 1 plays at the recorded pace, `N` N times faster, 0 without waiting")
 	set.StringVar(&f.receipt, "receipt", "", "replay: `file` for the receipt, as JSON")
 	set.BoolVar(&f.allowUnused, "allow-unused", false, "replay: pass though interactions were never asked for")
-	set.BoolVar(&f.strict, "strict", false, "replay: fail when an answer needed a looser level than exact or a volatility rule")
-	set.Var(&f.match, "match", "replay, record-missing: the loosest `level` at which a request is answered: exact, anchored, shape, nth")
+	set.BoolVar(&f.strict, "strict", false,
+		"replay: fail when an answer needed a looser level than exact or a volatility rule")
+	set.Var(&f.match, "match",
+		"replay, record-missing: the loosest `level` at which a request is answered: exact, anchored, shape, nth")
 	set.Var(&f.maxAge, "max-age", "replay: fail when the cassette is older, for example 30d")
 }
 
 func (f *modeFlags) checkValues() error {
 	switch {
 	case !slices.Contains(modes, f.mode):
-		return cli.Usage("--mode %s: unknown; use %s%s", f.mode, strings.Join(modes, ", "), spelling.Hint(f.mode, modes))
+		return cli.Usage("--mode %s: unknown; use %s%s", f.mode, strings.Join(modes, ", "),
+			spelling.Hint(f.mode, modes))
 	case f.cassette == "" && f.mode != modePass:
 		return cli.Usage("--cassette: missing; name the file to record to or replay from")
 	case !replay.Timing(f.speed).Valid():
@@ -227,7 +242,8 @@ func (a *app) upstreamRoots(f *modeFlags) (*x509.CertPool, error) {
 
 // AddExempt declares the flag for texts that the gate takes for keys by mistake.
 func AddExempt(set *pflag.FlagSet, to *[]string) {
-	set.StringSliceVar(to, "exempt", nil, "`digest` of a text that looks like a key and is none, as the refusal names it; may be repeated")
+	set.StringSliceVar(to, "exempt", nil,
+		"`digest` of a text that looks like a key and is none, as the refusal names it; may be repeated")
 }
 
 // CheckExempt returns an error unless all are digests. It does not quote them: one may be the key
@@ -246,7 +262,8 @@ type Own struct{ Redact, Keep []string }
 
 // AddTo declares the flags.
 func (o *Own) AddTo(set *pflag.FlagSet) {
-	set.StringArrayVar(&o.Redact, "redact", nil, "a `rule` for what else is secret: NAME, PARENT.NAME or /REGULAR EXPRESSION/; may be repeated")
+	set.StringArrayVar(&o.Redact, "redact", nil,
+		"a `rule` for what else is secret: NAME, PARENT.NAME or /REGULAR EXPRESSION/; may be repeated")
 	set.StringArrayVar(&o.Keep, "keep", nil, "a `rule` for what is not secret, like --redact; may be repeated")
 }
 
@@ -283,13 +300,16 @@ func (o *OnSecret) Set(text string) error {
 
 // AddTo declares the flag.
 func (o *OnSecret) AddTo(set *pflag.FlagSet) {
-	set.Var(o, "on-secret", "`choice` for what looks like a key where none belongs: refuse to save the interaction, or mask the key and save it")
+	set.Var(o, "on-secret",
+		"`choice` for what looks like a key where none belongs: refuse to save the interaction, or mask the key and save it")
 }
 
 // addFidelity declares the flags that say what of a reply is kept.
 func (f *modeFlags) addFidelity(set *pflag.FlagSet) {
-	set.Var(&f.onAbort, "on-abort", "record: what happens to the reply when the client leaves: cancel, or `drain[:MiB[:seconds]]`, which reads on")
-	set.BoolVar(&f.allowIncomplete, "allow-incomplete", false, "record: replies that are cut or lost are intended; the cassette declares it")
+	set.Var(&f.onAbort, "on-abort",
+		"record: what happens to the reply when the client leaves: cancel, or `drain[:MiB[:seconds]]`, which reads on")
+	set.BoolVar(&f.allowIncomplete, "allow-incomplete", false,
+		"record: replies that are cut or lost are intended; the cassette declares it")
 }
 
 // abort is record.Drain as a flag. It is a pflag.Value.
@@ -372,9 +392,11 @@ type faultFlags struct {
 }
 
 func (d *faultFlags) addTo(set *pflag.FlagSet) {
-	set.Var(&d.rechunk, "rechunk", "replay: cut the same bytes otherwise, by `mode[:seed]`: 1-byte, mid-rune, mid-crlf, mid-field, coalesced, 64k, random")
+	set.Var(&d.rechunk, "rechunk",
+		"replay: cut the same bytes otherwise, by `mode[:seed]`: 1-byte, mid-rune, mid-crlf, mid-field, coalesced, 64k, random")
 	set.StringVar(&d.faults, "faults", "", "replay: `file` with a plan of faults")
-	set.Var(&d.seed, "seed", "replay: the `number` that decides what --rechunk and --faults leave to chance (default the plan's, else 1)")
+	set.Var(&d.seed, "seed",
+		"replay: the `number` that decides what --rechunk and --faults leave to chance (default the plan's, else 1)")
 }
 
 // hideFlags hides the flags in the help of commands that refuse them.

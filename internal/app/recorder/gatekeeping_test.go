@@ -18,7 +18,8 @@ import (
 func run(t *testing.T, args ...string) (exit int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	exit = recorder.Run(t.Context(), args, strings.NewReader(""), &out, &err, []string{"XDG_CONFIG_HOME=" + t.TempDir(), "HOME=" + t.TempDir()})
+	exit = recorder.Run(t.Context(), args, strings.NewReader(""), &out, &err,
+		[]string{"XDG_CONFIG_HOME=" + t.TempDir(), "HOME=" + t.TempDir()})
 	return exit, out.String(), err.String()
 }
 
@@ -32,7 +33,8 @@ func TestSealedKeyIsNoticed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Append(cassette.Interaction{Response: cassette.Response{Status: 200, Body: []byte(`{"key":"` + key + `"}`)}, End: cassette.EndEOF}); err != nil {
+	if err := w.Append(cassette.Interaction{Response: cassette.Response{Status: 200,
+		Body: []byte(`{"key":"` + key + `"}`)}, End: cassette.EndEOF}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -40,7 +42,8 @@ func TestSealedKeyIsNoticed(t *testing.T) {
 	}
 	for _, to := range []string{"har", "go-vcr-v2"} {
 		exit, stdout, stderr := run(t, "export", path, "--to", to)
-		if exit != 1 || stdout != "" || !strings.Contains(stderr, "interaction 0: the response body holds") || !strings.Contains(stderr, "nothing is written") {
+		if exit != 1 || stdout != "" || !strings.Contains(stderr, "interaction 0: the response body holds") ||
+			!strings.Contains(stderr, "nothing is written") {
 			t.Errorf("export --to %s: exit %d, %q, %s", to, exit, stdout, stderr)
 		}
 		if exit, _, _ = run(t, "export", path, "--to", to, "-o", out); exit != 1 {
@@ -64,7 +67,8 @@ func seal(head, item string) string {
 	}
 	last := hash(hash([]byte(head)), []byte(item))
 	closing := "# closed 1 "
-	return fmt.Sprintf("%s%s      # sealed 0 %d %x\n%s%x\n", head, item, len(item), last, closing, hash(last, []byte(closing)))
+	return fmt.Sprintf("%s%s      # sealed 0 %d %x\n%s%x\n", head, item, len(item), last, closing,
+		hash(last, []byte(closing)))
 }
 
 // Good seals over what the format does not have: the file is read, and verify
@@ -95,7 +99,8 @@ func TestVerifyHoldsTheLayout(t *testing.T) {
 	if p := verdict(seal(head, item)); len(p) > 0 {
 		t.Fatalf("a good file: %q", p)
 	}
-	p := verdict(seal(strings.Replace(head, "version: 1", "colour: red\nversion: 1", 1), strings.Replace(item, "form: {}", "form: {a: [b]}", 1)))
+	p := verdict(seal(strings.Replace(head, "version: 1", "colour: red\nversion: 1", 1),
+		strings.Replace(item, "form: {}", "form: {a: [b]}", 1)))
 	if len(p) != 2 || !strings.HasPrefix(p[0], "layout "+path+": its head holds what format 1 does not have") ||
 		!strings.HasPrefix(p[1], "layout "+path+": interaction 0 holds what format 1 does not have") {
 		t.Errorf("%q", p)

@@ -13,7 +13,8 @@ func TestDomainsOfManyAreNoHosts(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	for _, name := range []string{"gateway", "localhost", "litellm:4000", "10.1.2.3", "::1", "[::1]:80", "me.github.io", "gateway.example.com", "example.co.uk"} {
+	for _, name := range []string{"gateway", "localhost", "litellm:4000", "10.1.2.3", "::1", "[::1]:80", "me.github.io",
+		"gateway.example.com", "example.co.uk"} {
 		if err := checkHosts([]string{name}); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}

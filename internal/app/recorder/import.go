@@ -71,7 +71,8 @@ func (a *app) importFile(path string, f *importFlags) error {
 	case f.cassette == "":
 		return cli.Usage("--cassette: missing; name the file to write")
 	case !slices.Contains(formatNames(), f.from):
-		return cli.Usage("--from %s: unknown; one of %s%s", f.from, strings.Join(formatNames(), ", "), spelling.Hint(f.from, formatNames()))
+		return cli.Usage("--from %s: unknown; one of %s%s", f.from, strings.Join(formatNames(), ", "),
+			spelling.Hint(f.from, formatNames()))
 	}
 	done := a.ShowElapsed("reading " + path)
 	rec, err := readRecording(path)
@@ -104,7 +105,8 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 	if err != nil {
 		return err
 	}
-	writer, err := cassette.Create(f.cassette, redacts.Meta(importedProvenance(rec.Provenance), f.incomplete), cassette.CreateOptions{Force: f.force})
+	writer, err := cassette.Create(f.cassette, redacts.Meta(importedProvenance(rec.Provenance), f.incomplete),
+		cassette.CreateOptions{Force: f.force})
 	if err != nil {
 		return cli.Usage("%w", err)
 	}
@@ -124,8 +126,10 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 	if err != nil {
 		a.Say("%v", err)
 	} else {
-		result := written{Path: f.cassette, Interactions: report.Saved, Masked: report.Masked, Refused: report.Refused, Lost: report.Lost, Cut: report.Cut}
-		if err := a.SayWritten(f.asJSON, result, "%s: %s imported from %s", f.cassette, Interactions(report.Saved), rec.Format); err != nil {
+		result := written{Path: f.cassette, Interactions: report.Saved, Masked: report.Masked, Refused: report.Refused,
+			Lost: report.Lost, Cut: report.Cut}
+		if err := a.SayWritten(f.asJSON, result, "%s: %s imported from %s", f.cassette, Interactions(report.Saved),
+			rec.Format); err != nil {
 			return err
 		}
 	}
@@ -204,7 +208,8 @@ func prepareImport(format interchange.Format, in cassette.Interaction) (cassette
 	switch {
 	case in.Request.Body == nil && !whole && !hasNoBody(in.Request.Method):
 		return in, errNoRequest
-	case in.Response.Body == nil && !whole && in.Request.Method != http.MethodHead && in.Response.Status != http.StatusNoContent && in.Response.Status != 0:
+	case in.Response.Body == nil && !whole && in.Request.Method != http.MethodHead &&
+		in.Response.Status != http.StatusNoContent && in.Response.Status != 0:
 		return in, errNoReply
 	}
 	if format == interchange.Corpus {

@@ -44,7 +44,8 @@ func rowOf(i int, in cassette.Interaction) row {
 		Index: i, Provider: event.Provider(in.Request), Method: in.Request.Method, URL: in.Request.URL,
 		Request: len(in.Request.Body), Status: in.Response.Status, Response: len(in.Response.Body),
 		Chunks: len(in.Timeline), Events: len(event.Of(in)), End: string(in.End),
-		Incomplete: cmp.Or(in.Incomplete, cassette.Judge(in)), Provenance: in.Provenance, Seconds: in.Duration.Seconds(),
+		Incomplete: cmp.Or(in.Incomplete, cassette.Judge(in)), Provenance: in.Provenance,
+		Seconds: in.Duration.Seconds(),
 	}
 }
 
@@ -124,7 +125,8 @@ func (a *app) inspectAll(file string, asJSON bool) error {
 	if asJSON {
 		return a.WriteJSON(map[string]any{"schema": "recorder.inspect.v1", "path": file, "provenance": meta.Provenance,
 			"format": meta.Version, "tool": meta.Tool, "created": meta.Created, "redaction": meta.Redaction,
-			"declared": append([]string{}, meta.Declared...), "digest": t.Digest(), "lost": t.Loss().Lost, "recovered": t.Loss().Recovered, "interactions": rows})
+			"declared": append([]string{}, meta.Declared...), "digest": t.Digest(), "lost": t.Loss().Lost,
+			"recovered": t.Loss().Recovered, "interactions": rows})
 	}
 	w := a.Stdout
 	fmt.Fprintf(w, "%s: %s\n", terminal.Line(file), terminal.Line(cassetteOrigin(t)))
@@ -169,7 +171,8 @@ func tableTotals(rows []row) string {
 			provenances[r.Provenance]++
 		}
 	}
-	text := fmt.Sprintf("%s: %d bytes asked, %d replied, %s", Interactions(len(rows)), asked, said, cli.Count(events, "event", "events"))
+	text := fmt.Sprintf("%s: %d bytes asked, %d replied, %s", Interactions(len(rows)), asked, said,
+		cli.Count(events, "event", "events"))
 	if incomplete > 0 {
 		text += fmt.Sprintf("; %d incomplete", incomplete)
 	}
@@ -184,8 +187,10 @@ func printTable(w io.Writer, rows []row) error {
 	fmt.Fprintln(t, "#\tPROVIDER\tREQUEST\tBYTES\tSTATUS\tREPLY\tCHUNKS\tEVENTS\tEND\tTIME")
 	for _, r := range rows {
 		_, path := HostAndPath(r.URL)
-		fmt.Fprintf(t, "%d\t%s\t%s %s\t%d\t%d\t%d\t%d\t%d\t%s\t%v\n", r.Index, r.Provider, terminal.Line(r.Method), terminal.Line(path), r.Request,
-			r.Status, r.Response, r.Chunks, r.Events, terminal.Line(endingText(r.End, r.Incomplete)), roundSeconds(r.Seconds))
+		fmt.Fprintf(t, "%d\t%s\t%s %s\t%d\t%d\t%d\t%d\t%d\t%s\t%v\n", r.Index, r.Provider, terminal.Line(r.Method),
+			terminal.Line(path), r.Request,
+			r.Status, r.Response, r.Chunks, r.Events, terminal.Line(endingText(r.End, r.Incomplete)),
+			roundSeconds(r.Seconds))
 	}
 	return t.Flush()
 }
@@ -214,7 +219,8 @@ func parsePlace(arg string) (file string, n int, err error) {
 	}
 	n, err = strconv.Atoi(arg[at+1:])
 	if err != nil || n < 0 {
-		return "", 0, cli.Usage("%s: behind # goes the number of an interaction, as recorder inspect %s lists them", arg, arg[:at])
+		return "", 0, cli.Usage("%s: behind # goes the number of an interaction, as recorder inspect %s lists them",
+			arg, arg[:at])
 	}
 	return arg[:at], n, nil
 }

@@ -87,8 +87,10 @@ func RunIsolated(ctx context.Context, sandbox *isolate.Sandbox, child *exec.Cmd)
 		return 0, err
 	}
 	args := append([]string{child.Path}, child.Args[1:]...)
-	process, err := sandbox.StartAttached(context.WithoutCancel(ctx), isolate.Command{Args: args, Env: child.Env, Dir: dir,
-		Stdin: child.Stdin, Stdout: child.Stdout, Stderr: child.Stderr, Limits: isolate.Limits{Time: -1, Processes: -1, Memory: -1}})
+	process, err := sandbox.StartAttached(context.WithoutCancel(ctx),
+		isolate.Command{Args: args, Env: child.Env, Dir: dir,
+			Stdin: child.Stdin, Stdout: child.Stdout, Stderr: child.Stderr,
+			Limits: isolate.Limits{Time: -1, Processes: -1, Memory: -1}})
 	if err != nil {
 		return 0, err
 	}
@@ -107,7 +109,8 @@ func RunIsolated(ctx context.Context, sandbox *isolate.Sandbox, child *exec.Cmd)
 }
 
 // exitOfSignal is the exit code of a program that a signal ended, as in shells.
-var exitOfSignal = map[string]int{"SIGHUP": 129, "SIGINT": 130, "SIGQUIT": 131, "SIGABRT": 134, "SIGKILL": 137, "SIGSEGV": 139, "SIGPIPE": 141, "SIGTERM": 143}
+var exitOfSignal = map[string]int{"SIGHUP": 129, "SIGINT": 130, "SIGQUIT": 131, "SIGABRT": 134, "SIGKILL": 137,
+	"SIGSEGV": 139, "SIGPIPE": 141, "SIGTERM": 143}
 
 // passToSandbox passes signals on until the process has ended. A second one kills it.
 func passToSandbox(ctx context.Context, process *isolate.Process, signals <-chan os.Signal, ended <-chan struct{}) {

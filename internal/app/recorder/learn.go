@@ -74,7 +74,8 @@ func (a *app) printLearned(l replay.Learned) {
 	for _, p := range l.Proposals {
 		fmt.Fprintf(a.Stdout, "  - '%s' # %s\n", strings.ReplaceAll(p.Rule, "'", "''"), terminal.Line(p.Reason))
 	}
-	a.Note("%d of %s the same in both recordings under these rules; %d in one recording only", l.Equal, cli.Count(l.Pairs, "request is", "requests are"), l.Single)
+	a.Note("%d of %s the same in both recordings under these rules; %d in one recording only", l.Equal,
+		cli.Count(l.Pairs, "request is", "requests are"), l.Single)
 	if l.Equal < l.Pairs || l.Single > 0 {
 		a.Say("the program did not do the same twice: what is not the same needs rules of your own, or cannot be replayed")
 	}

@@ -54,20 +54,24 @@ func (a *app) inCI() bool {
 }
 
 func (a *app) recordCommand() *cobra.Command {
-	return a.modeCommand(&modeFlags{mode: modeRecord}, "record --cassette F", "Record the traffic of programs that are pointed at the proxy, until interrupted")
+	return a.modeCommand(&modeFlags{mode: modeRecord}, "record --cassette F",
+		"Record the traffic of programs that are pointed at the proxy, until interrupted")
 }
 
 func (a *app) replayCommand() *cobra.Command {
-	return a.modeCommand(&modeFlags{mode: modeReplay}, "replay --cassette F", "Answer programs that are pointed at the proxy from a cassette, until interrupted")
+	return a.modeCommand(&modeFlags{mode: modeReplay}, "replay --cassette F",
+		"Answer programs that are pointed at the proxy from a cassette, until interrupted")
 }
 
 func (a *app) refreshCommand() *cobra.Command {
 	f := &modeFlags{mode: modeRefresh}
-	return a.withCheck(a.modeCommand(f, "refresh --cassette F", "Record a cassette again, show what changed, then put it in the old one's place"), f)
+	return a.withCheck(a.modeCommand(f, "refresh --cassette F",
+		"Record a cassette again, show what changed, then put it in the old one's place"), f)
 }
 
 func (a *app) passCommand() *cobra.Command {
-	return a.modeCommand(&modeFlags{mode: modePass}, "pass", "Pass everything on to the providers and keep nothing, until interrupted")
+	return a.modeCommand(&modeFlags{mode: modePass}, "pass",
+		"Pass everything on to the providers and keep nothing, until interrupted")
 }
 
 var modeExamples = map[string]string{
@@ -239,7 +243,8 @@ func (k *modeEnv) newRecorder(w *cassette.Writer, old *cassette.Cassette) (*reco
 		clients.noteClient(r, in)
 		in.Place = here
 	}
-	cfg := record.Config{Transport: k.transport, Provenance: k.provenance, Note: note, OnAbort: record.Drain(k.flags.onAbort),
+	cfg := record.Config{Transport: k.transport, Provenance: k.provenance, Note: note,
+		OnAbort: record.Drain(k.flags.onAbort),
 		MaxBody: int64(k.flags.maxBody), AllowIncomplete: k.flags.allowIncomplete,
 		WholeOnly: k.flags.mode == modeMissing}
 	if w != nil {
@@ -255,8 +260,10 @@ func (k *modeEnv) newRecorder(w *cassette.Writer, old *cassette.Cassette) (*reco
 // newReplayer returns a replayer of recording. Requests without a recorded answer go to fallback;
 // when that is nil, they are refused.
 func (k *modeEnv) newReplayer(recording *cassette.Cassette, fallback http.Handler) (*replay.Replayer, error) {
-	replayer, err := replay.New(replay.Config{Cassette: recording, Redactor: k.Redactor, Mask: k.MaskRequest, Timing: replay.Timing(k.flags.speed),
-		MaxBody: int64(k.flags.maxBody), Match: replay.Level(k.flags.match), Scrubs: k.scrubs, Here: k.here, Record: "recorder run --mode record-missing --cassette " + terminal.ShellWord(recording.Name()) + " -- CMD…",
+	replayer, err := replay.New(replay.Config{Cassette: recording, Redactor: k.Redactor, Mask: k.MaskRequest,
+		Timing:  replay.Timing(k.flags.speed),
+		MaxBody: int64(k.flags.maxBody), Match: replay.Level(k.flags.match), Scrubs: k.scrubs, Here: k.here,
+		Record:  "recorder run --mode record-missing --cassette " + terminal.ShellWord(recording.Name()) + " -- CMD…",
 		Rechunk: k.faults.rechunk, Faults: k.faults.faults, Seed: k.faults.seed,
 		Fallback: fallback, Log: func(line string) { k.Say("%s", line) }})
 	if err != nil {

@@ -32,21 +32,25 @@ func TestNominalTimes(t *testing.T) {
 	for file, want := range map[string]string{"n.yaml": "nominal-times", "m.yaml": ""} {
 		_, stdout, _ := d.recorder("inspect", file, "--json")
 		var got struct{ Declared []string }
-		if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Declared == nil || strings.Join(got.Declared, " ") != want {
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Declared == nil ||
+			strings.Join(got.Declared, " ") != want {
 			t.Errorf("%s: inspect --json declares %q, %v", file, got.Declared, err)
 		}
 	}
 	if exit, _, stderr := d.recorder("verify", "n.yaml"); exit != 0 {
 		t.Errorf("verify: %d, %s", exit, stderr)
 	}
-	if exit, stdout, _ := d.recorder("verify", "--max-age", "9000d", "n.yaml"); exit != ExitGate || !strings.Contains(stdout, "n.yaml: has nominal times, so --max-age cannot pass it") {
+	if exit, stdout, _ := d.recorder("verify", "--max-age", "9000d", "n.yaml"); exit != ExitGate ||
+		!strings.Contains(stdout, "n.yaml: has nominal times, so --max-age cannot pass it") {
 		t.Errorf("verify --max-age: %d, %s", exit, stdout)
 	}
 
 	for file, nominal := range map[string]bool{"n.yaml": true, "m.yaml": false} {
-		_, _, stderr := d.recorder("run", "--mode", "replay", "--allow-unused", "--speed", "5", "--receipt", "r.json", "--cassette", file, "--", "true")
+		_, _, stderr := d.recorder("run", "--mode", "replay", "--allow-unused", "--speed", "5", "--receipt", "r.json",
+			"--cassette", file, "--", "true")
 		receipt, err := os.ReadFile(filepath.Join(d.path, "r.json"))
-		said, noted := strings.Contains(stderr, file+": its times are nominal"), strings.Contains(string(receipt), `"nominal_times": true`)
+		said, noted := strings.Contains(stderr, file+": its times are nominal"),
+			strings.Contains(string(receipt), `"nominal_times": true`)
 		if err != nil || said != nominal || noted != nominal {
 			t.Errorf("%s: %v, said %t, in the receipt %t; want %t\n%s", file, err, said, noted, nominal, stderr)
 		}

@@ -37,7 +37,8 @@ var probes = []probe{
 	{client: "curl", program: "curl", version: []string{"--version"}, args: func(url string) []string {
 		return []string{"-sSf", "--max-time", "20", "-d", "{}", url}
 	}},
-	{client: "go", program: "go", version: []string{"version"}, prepare: buildProbe, args: func(url string) []string { return []string{url} }},
+	{client: "go", program: "go", version: []string{"version"}, prepare: buildProbe,
+		args: func(url string) []string { return []string{url} }},
 	{client: "node", program: "node", version: []string{"--version"}, args: func(url string) []string {
 		return []string{"-e", `fetch(process.argv[1], {method: "POST", body: "{}", signal: AbortSignal.timeout(20000)})
   .then(r => r.ok ? r.text() : Promise.reject(new Error("status " + r.status))).then(t => process.stdout.write(t))
@@ -85,7 +86,8 @@ func buildProbe(ctx context.Context, a *app, program, dir string) (string, error
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, program, "build", "-o", binary, source) //nolint:gosec // the user's own Go
-	cmd.Dir, cmd.Env = dir, Overlay(a.Environ, []string{"GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=local", "GO111MODULE=off"})
+	cmd.Dir, cmd.Env = dir, Overlay(a.Environ,
+		[]string{"GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=local", "GO111MODULE=off"})
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("cannot build a program: %s", lastLine(out))
 	}
@@ -112,7 +114,8 @@ func (a *app) startTrialProxy(ingresses, allow []string, reply http.HandlerFunc)
 		return nil, err
 	}
 	s := &trialProxy{trust: trust, reply: reply}
-	s.proxy, err = proxy.New(proxy.Config{CA: authority, Ingress: ingresses, AllowHosts: allow, AllowFlag: allowFlag, Handler: s, Notice: s.addNotice})
+	s.proxy, err = proxy.New(proxy.Config{CA: authority, Ingress: ingresses, AllowHosts: allow, AllowFlag: allowFlag,
+		Handler: s, Notice: s.addNotice})
 	if err == nil {
 		err = s.proxy.Start()
 	}

@@ -38,7 +38,8 @@ func TestProcessOf(t *testing.T) {
 				t.Fatal(err)
 			}
 			name := ProcessOf(conn)
-			if again := ProcessOf(conn); again != name || !strings.HasPrefix(name, strconv.Itoa(child.Process.Pid)+"@") || strings.HasSuffix(name, "@") {
+			if again := ProcessOf(conn); again != name ||
+				!strings.HasPrefix(name, strconv.Itoa(child.Process.Pid)+"@") || strings.HasSuffix(name, "@") {
 				t.Errorf("%s: %q, then %q, of process %d", address, name, again, child.Process.Pid)
 			}
 			names = append(names, name)
@@ -87,7 +88,8 @@ torn 0100007F
 
 func TestSocketInode(t *testing.T) {
 	to := netip.MustParseAddrPort("127.0.0.1:8080")
-	for from, want := range map[string]string{"127.0.0.1:40000": "222", "127.0.0.1:40001": "333", "127.0.0.1:40002": "", "127.0.0.1:40003": "", "127.0.0.2:40000": ""} {
+	for from, want := range map[string]string{"127.0.0.1:40000": "222", "127.0.0.1:40001": "333", "127.0.0.1:40002": "",
+		"127.0.0.1:40003": "", "127.0.0.2:40000": ""} {
 		if got := socketInode([]byte(socketTable), netip.MustParseAddrPort(from), to); got != want {
 			t.Errorf("%s: inode %q, want %q", from, got, want)
 		}

@@ -84,7 +84,8 @@ func runOnTerminal(t *testing.T, args []string, environ ...string) (shown, resul
 		read <- string(text)
 	}()
 	var out bytes.Buffer
-	code := recorder.Run(context.WithoutCancel(t.Context()), args, strings.NewReader(""), &out, screen, append(environ, "HOME="+t.TempDir(), "PATH="+os.Getenv("PATH")))
+	code := recorder.Run(context.WithoutCancel(t.Context()), args, strings.NewReader(""), &out, screen,
+		append(environ, "HOME="+t.TempDir(), "PATH="+os.Getenv("PATH")))
 	_ = screen.Close()
 	shown = <-read
 	if code != 0 {

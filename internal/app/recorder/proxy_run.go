@@ -128,7 +128,8 @@ func (a *app) logRequests(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.Log().Info("request", "session", proxy.Session(r.Context()), "method", r.Method, "host", r.Host, "path", r.URL.Path)
+		a.Log().Info("request", "session", proxy.Session(r.Context()), "method", r.Method, "host", r.Host, "path",
+			r.URL.Path)
 		next.ServeHTTP(w, r)
 	})
 }

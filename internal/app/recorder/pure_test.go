@@ -25,7 +25,8 @@ func TestSettle(t *testing.T) {
 			t.Errorf("ci=%t: %q, want %q", c.ci, c.f.mode, c.want)
 		}
 	}
-	for value, want := range map[string]bool{"": false, "0": false, "false": false, "FALSE": false, "1": true, "true": true, "woodpecker": true} {
+	for value, want := range map[string]bool{"": false, "0": false, "false": false, "FALSE": false, "1": true,
+		"true": true, "woodpecker": true} {
 		if got := (&app{Frame: cli.New(cli.Program{}, nil, nil, nil, []string{"CI=" + value})}).inCI(); got != want {
 			t.Errorf("CI=%s: %t", value, got)
 		}
@@ -68,15 +69,18 @@ func TestGates(t *testing.T) {
 		allow  bool
 		failed []string
 	}{
-		"relaxed":                {replay.Receipt{Served: 2, RelaxedRequests: 1}, false, nil},
-		"all":                    {replay.Receipt{Served: 3}, false, nil},
-		"nothing":                {replay.Receipt{Unused: 3}, false, []string{"nothing was asked for"}},
-		"nothing, allowed":       {replay.Receipt{Unused: 3}, true, []string{"nothing was asked for"}},
-		"missed":                 {replay.Receipt{Served: 2, Missed: 1}, false, []string{"1 request has no recorded answer"}},
-		"missed, allowed":        {replay.Receipt{Missed: 2}, true, []string{"2 requests have no recorded answer"}},
-		"unused":                 {replay.Receipt{Served: 2, Unused: 1}, false, []string{"1 interaction was never asked for"}},
-		"unused, allowed":        {replay.Receipt{Served: 2, Unused: 1}, true, nil},
-		"missed and unused":      {replay.Receipt{Missed: 1, Unused: 2}, false, []string{"1 request has", "2 interactions were"}},
+		"relaxed":          {replay.Receipt{Served: 2, RelaxedRequests: 1}, false, nil},
+		"all":              {replay.Receipt{Served: 3}, false, nil},
+		"nothing":          {replay.Receipt{Unused: 3}, false, []string{"nothing was asked for"}},
+		"nothing, allowed": {replay.Receipt{Unused: 3}, true, []string{"nothing was asked for"}},
+		"missed": {replay.Receipt{Served: 2, Missed: 1}, false,
+			[]string{"1 request has no recorded answer"}},
+		"missed, allowed": {replay.Receipt{Missed: 2}, true, []string{"2 requests have no recorded answer"}},
+		"unused": {replay.Receipt{Served: 2, Unused: 1}, false,
+			[]string{"1 interaction was never asked for"}},
+		"unused, allowed": {replay.Receipt{Served: 2, Unused: 1}, true, nil},
+		"missed and unused": {replay.Receipt{Missed: 1, Unused: 2}, false,
+			[]string{"1 request has", "2 interactions were"}},
 		"missed, unused allowed": {replay.Receipt{Missed: 1, Unused: 2}, true, []string{"1 request has"}},
 	} {
 		got := gates{allowUnused: c.allow}.failedGates(c.got, nothingAsked)
@@ -87,7 +91,8 @@ func TestGates(t *testing.T) {
 }
 
 func TestStrictGate(t *testing.T) {
-	for relaxed, want := range map[int][]string{0: nil, 1: {"1 answer was not to the recorded request"}, 3: {"3 answers were"}} {
+	for relaxed, want := range map[int][]string{0: nil, 1: {"1 answer was not to the recorded request"},
+		3: {"3 answers were"}} {
 		got := gates{strict: true}.failedGates(replay.Receipt{Served: 3, RelaxedRequests: relaxed}, nothingAsked)
 		if !slices.EqualFunc(got, want, strings.HasPrefix) {
 			t.Errorf("%d relaxed: %q, want %q", relaxed, got, want)
@@ -104,7 +109,8 @@ func TestWorse(t *testing.T) {
 }
 
 func TestFreshName(t *testing.T) {
-	for in, want := range map[string]string{"c/x.yaml": "c/x~fresh.yaml", "x.yml": "x~fresh.yml", "c.d/x": "c.d/x~fresh"} {
+	for in, want := range map[string]string{"c/x.yaml": "c/x~fresh.yaml", "x.yml": "x~fresh.yml",
+		"c.d/x": "c.d/x~fresh"} {
 		if got := freshName(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}

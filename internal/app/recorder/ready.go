@@ -23,7 +23,8 @@ type Starter struct {
 // AddTo declares the flags.
 func (s *Starter) AddTo(cmd *cobra.Command) {
 	cli.AddJSONFlag(cmd, &s.asJSON)
-	cmd.Flags().BoolVar(&s.onEOF, "stop-on-eof", false, "stop when stdin ends, and so with the program that started this one")
+	cmd.Flags().BoolVar(&s.onEOF, "stop-on-eof", false,
+		"stop when stdin ends, and so with the program that started this one")
 	cli.CommandLineOnly(cmd.Flags(), "stop-on-eof")
 }
 

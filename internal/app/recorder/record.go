@@ -26,7 +26,8 @@ type recordHandler struct {
 }
 
 func (k *modeEnv) openRecording(path string, force bool) (*recordHandler, error) {
-	writer, err := cassette.Create(path, k.Meta(k.provenance, k.flags.allowIncomplete, k.scrubs...), cassette.CreateOptions{Force: force})
+	writer, err := cassette.Create(path, k.Meta(k.provenance, k.flags.allowIncomplete, k.scrubs...),
+		cassette.CreateOptions{Force: force})
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
@@ -185,7 +186,8 @@ func (c *recordMissing) finishRecording(a *app, _ bool) outcome {
 	if err != nil {
 		a.Say("%v", err)
 	}
-	out := outcome{served: served.Served, recorded: report.Saved, missed: served.Missed, exit: ExitOfRecording(report, err)}
+	out := outcome{served: served.Served, recorded: report.Saved, missed: served.Missed,
+		exit: ExitOfRecording(report, err)}
 	a.Note("%s: %d served, %d recorded", c.path, out.served, out.recorded)
 	a.sayUnmatched(c.path, c.scrubs, served.Relaxed)
 	switch {

@@ -42,14 +42,16 @@ const (
 var program = cli.Program{
 	Name: "recorder", Short: "Record and replay what an agent and its provider say to each other", Long: long,
 	UsageCode: ExitUsage, InternalCode: ExitInternal, Prepare: refuseEmptyLists,
-	Settings: &cli.Settings{Files: []string{"recorder.yaml", ".recorder.yaml"}, Variables: []string{CredentialVariable, ViaLoginVariable}, Refuse: RefuseSecret},
-	Scrub:    gate.Mask,
+	Settings: &cli.Settings{Files: []string{"recorder.yaml", ".recorder.yaml"},
+		Variables: []string{CredentialVariable, ViaLoginVariable}, Refuse: RefuseSecret},
+	Scrub: gate.Mask,
 }
 
 // refuseEmptyLists refuses --allow-host "", which a variable that is not set leaves: it names nothing.
 func refuseEmptyLists(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if list, ok := flag.Value.(pflag.SliceValue); ok && err == nil && (len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")) {
+		if list, ok := flag.Value.(pflag.SliceValue); ok && err == nil &&
+			(len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")) {
 			err = cli.Usage("--%s: an empty value names nothing; leave the flag out", flag.Name)
 		}
 	})
@@ -88,7 +90,8 @@ func rootCommand(f *cli.Frame) *cobra.Command {
 	root.Example = "  recorder run --cassette loop.yaml -- my-agent \"count the herons\"\n  recorder inspect loop.yaml"
 	root.AddCommand(
 		// These start a proxy or a simulator.
-		a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(), a.simulateCommand(), a.doctorCommand(),
+		a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(), a.simulateCommand(),
+		a.doctorCommand(),
 		// These read cassettes, or make one file from another.
 		a.inspectCommand(), a.diffCommand(), a.textconvCommand(), a.verifyCommand(),
 		a.importCommand(), a.exportCommand(), a.recoverCommand(), a.sealCommand(),

@@ -81,7 +81,8 @@ func await() {
 func TestScripts(t *testing.T) {
 	upstream := httptest.NewTLSServer(http.HandlerFunc(provider))
 	t.Cleanup(upstream.Close)
-	company := httptest.NewServer(&standin.Proxy{To: upstream.Listener.Addr().String(), Login: "clerk:tr0ub4dor-and-three"})
+	company := httptest.NewServer(&standin.Proxy{To: upstream.Listener.Addr().String(),
+		Login: "clerk:tr0ub4dor-and-three"})
 	t.Cleanup(company.Close)
 	authority := filepath.Join(t.TempDir(), "upstream.pem")
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: upstream.Certificate().Raw})

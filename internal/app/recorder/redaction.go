@@ -73,7 +73,8 @@ func (r *Redaction) Meta(provenance string, incomplete bool, scrubs ...replay.Sc
 		declared = []string{cassette.DeclaredIncomplete}
 	}
 	return cassette.Meta{Declared: declared, Provenance: provenance, Tool: "recorder " + cli.Version(),
-		Created: time.Now().UTC().Format(time.RFC3339), Redaction: r.Redactor.Rules(), Matching: replay.Rules(scrubs...)}
+		Created: time.Now().UTC().Format(time.RFC3339), Redaction: r.Redactor.Rules(),
+		Matching: replay.Rules(scrubs...)}
 }
 
 // Redacted redacts in, and the gate learns what was taken out. An interaction that redaction does
@@ -92,7 +93,8 @@ const mostMasked = 64
 
 // Screened redacts in and checks it with the gate. With isMasked it takes out what the gate
 // finds, and names it in masked.
-func (r *Redaction) Screened(in cassette.Interaction, isMasked bool) (out cassette.Interaction, masked []string, err error) {
+func (r *Redaction) Screened(in cassette.Interaction, isMasked bool) (out cassette.Interaction, masked []string,
+	err error) {
 	out = r.Redacted(in)
 	for err = r.Guard.Check(out); err != nil && isMasked && len(masked) < mostMasked; err = r.Guard.Check(out) {
 		if !r.Mask(err) {

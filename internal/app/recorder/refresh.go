@@ -30,7 +30,8 @@ func (k *modeEnv) openRefresh(path string) (modeHandler, error) {
 		return nil, cli.Usage("%w", err)
 	}
 	if was := old.Meta().Provenance; was == cassette.ProvenanceLive && k.provenance != was {
-		return nil, cli.Usage("%s: is live, and a refresh from --upstream would be %s; record to another file, or replace it with: recorder record --force", path, k.provenance)
+		return nil,
+			cli.Usage("%s: is live, and a refresh from --upstream would be %s; record to another file, or replace it with: recorder record --force", path, k.provenance)
 	}
 	if err := cassette.Replaceable(path); err != nil {
 		return nil, cli.Usage("%w", err) // now, not when all is recorded
@@ -94,7 +95,8 @@ func (r *refreshHandler) finishRecording(a *app, failed bool) outcome {
 		return out
 	}
 	if r.isReplaced() {
-		a.Say("%s: was recorded by somebody else meanwhile and stays so; the fresh recording is %s", r.path, r.recordHandler.path)
+		a.Say("%s: was recorded by somebody else meanwhile and stays so; the fresh recording is %s", r.path,
+			r.recordHandler.path)
 		out.exit = ExitIncomplete
 		return out
 	}

@@ -106,7 +106,8 @@ const nothingAsked = "nothing was asked for: the program made no request, or wen
 // printed before.
 func (a *app) nothingAskedReason() string {
 	if n := int(a.turnedAway.Load()); n > 0 {
-		return "nothing was asked for: " + cli.Count(n, "attempt was", "attempts were") + " turned away, as said above; recorder doctor -- CMD tells more"
+		return "nothing was asked for: " + cli.Count(n, "attempt was", "attempts were") +
+			" turned away, as said above; recorder doctor -- CMD tells more"
 	}
 	if a.programExit != 0 {
 		return fmt.Sprintf("nothing was asked for: %s ended with exit code %d before it made a request, or went past the recorder; try the other --ingress, mitm or base-url; recorder doctor -- CMD tells what is the matter", a.program, a.programExit)
@@ -124,24 +125,28 @@ func (g gates) failedGates(got replay.Receipt, unasked string) (failed []string)
 		return []string{unasked}
 	}
 	if got.Damaged > 0 {
-		failed = append(failed, fmt.Sprintf("%s a damaged interaction; restore the cassette from a copy, or record everything afresh with --mode refresh",
-			cli.Count(got.Damaged, "request met", "requests met")))
+		failed = append(failed,
+			fmt.Sprintf("%s a damaged interaction; restore the cassette from a copy, or record everything afresh with --mode refresh",
+				cli.Count(got.Damaged, "request met", "requests met")))
 	}
 	if got.TooLong > 0 {
 		failed = append(failed, fmt.Sprintf("%s longer than is read; if that is meant, give a greater --max-body",
 			cli.Count(got.TooLong, "request was", "requests were")))
 	}
 	if unknown := got.Missed - got.Damaged - got.TooLong; unknown > 0 {
-		failed = append(failed, fmt.Sprintf("%s no recorded answer; if that is meant, record what is missing with --mode record-missing, "+
-			"or everything afresh with --mode refresh", cli.Count(unknown, "request has", "requests have")))
+		failed = append(failed,
+			fmt.Sprintf("%s no recorded answer; if that is meant, record what is missing with --mode record-missing, "+
+				"or everything afresh with --mode refresh", cli.Count(unknown, "request has", "requests have")))
 	}
 	if got.Unused > 0 && !g.allowUnused {
-		failed = append(failed, fmt.Sprintf("%s never asked for; if that is meant, record afresh with --mode refresh, or say --allow-unused",
-			cli.Count(got.Unused, "interaction was", "interactions were")))
+		failed = append(failed,
+			fmt.Sprintf("%s never asked for; if that is meant, record afresh with --mode refresh, or say --allow-unused",
+				cli.Count(got.Unused, "interaction was", "interactions were")))
 	}
 	if got.RelaxedRequests > 0 && g.strict {
 		failed = append(failed, fmt.Sprintf("%s not to the recorded request, and --strict allows none of that; "+
-			"record afresh with --mode refresh, or leave --strict out", cli.Count(got.RelaxedRequests, "answer was", "answers were")))
+			"record afresh with --mode refresh, or leave --strict out",
+			cli.Count(got.RelaxedRequests, "answer was", "answers were")))
 	}
 	return append(failed, got.FaultsIdle...)
 }
@@ -187,7 +192,8 @@ func (f *modeFlags) scrubRules() (rules replay.Scrubs, err error) {
 // returns them: they may be misspelt. used are the rules that a replay needed. When there is no
 // cassette, because nothing was recorded, nothing is matched.
 func (a *app) sayUnmatched(path string, given replay.Scrubs, used map[string]int) (unmatched []string) {
-	given = slices.DeleteFunc(slices.Clone(given), func(r replay.Scrub) bool { return !r.IsOwn() || used[r.String()] > 0 })
+	given = slices.DeleteFunc(slices.Clone(given),
+		func(r replay.Scrub) bool { return !r.IsOwn() || used[r.String()] > 0 })
 	if len(given) == 0 {
 		return nil
 	}

@@ -26,7 +26,8 @@ func (a *app) SayReport(report record.Report) {
 	a.SayList("lost", report.Lost)
 	a.SayList("cut short", report.Cut)
 	if n := report.Withheld; n > 0 {
-		a.Say("%s not kept, so that the next run asks again; --allow-incomplete keeps such", cli.Count(n, "of them is", "of them are"))
+		a.Say("%s not kept, so that the next run asks again; --allow-incomplete keeps such",
+			cli.Count(n, "of them is", "of them are"))
 	}
 	if n := report.Declared; n > 0 {
 		a.Say("%d of them cut short, as --allow-incomplete declares", n)

@@ -71,12 +71,14 @@ func TestSchemasRefuse(t *testing.T) {
 	for name, docs := range map[schemas.Name][]string{
 		schemas.RecorderVerify: {
 			`{"schema":"recorder.verify.v1","cassettes":[],` + summary + `}`,
-			`{"schema":"recorder.verify.v2","cassettes":[{"path":"x","ok":true,"sealed":true,"digest":` + digest + `,"interactions":1,"bytes":1,"problems":[],"warnings":[]}],` + summary + `}`,
+			`{"schema":"recorder.verify.v2","cassettes":[{"path":"x","ok":true,"sealed":true,"digest":` + digest +
+				`,"interactions":1,"bytes":1,"problems":[],"warnings":[]}],` + summary + `}`,
 			`{"schema":"recorder.verify.v1","cassettes":[{"path":"x","ok":true,"sealed":true,"digest":"md5:0","interactions":1,"bytes":1,"problems":[],"warnings":[]}],` + summary + `}`,
 			`{"schema":"recorder.verify.v1","cassettes":[{"path":"x","ok":false,"sealed":true,"interactions":1,"bytes":1,"problems":[{"kind":"odd","problem":"x"}],"warnings":[]}],` + summary + `}`,
 		},
 		schemas.RecorderFaults: {
-			`{"faults":[]}`, `{"faults":[{"fault":"explode"}]}`, `{"faults":[{"fault":"reset","at_byte":1,"at_start":true}]}`,
+			`{"faults":[]}`, `{"faults":[{"fault":"explode"}]}`,
+			`{"faults":[{"fault":"reset","at_byte":1,"at_start":true}]}`,
 			`{"faults":[{"fault":"status","status":200}]}`, `{"faults":[{"fault":"reset","after":7}]}`,
 		},
 		schemas.HAR: {

@@ -59,7 +59,8 @@ func (l *sessions) sessionCassette(session string) *clientSession {
 		session = furtherSessions
 	}
 	if l.byName[session] == nil {
-		l.byName[session] = &clientSession{name: session, path: strings.ReplaceAll(l.env.flags.cassette, sessionMark, session)}
+		l.byName[session] = &clientSession{name: session,
+			path: strings.ReplaceAll(l.env.flags.cassette, sessionMark, session)}
 	}
 	return l.byName[session]
 }
@@ -81,9 +82,11 @@ func (l *sessions) openClient(name string) *clientSession {
 	return client
 }
 
-var errNoSession = cli.Fail(ExitGate, "a request names no session, so it has no cassette; give each client its own proxy URL in HTTPS_PROXY and https_proxy, http://NAME@host:port, or base URL, http://host:port/~NAME/…")
+var errNoSession = cli.Fail(ExitGate,
+	"a request names no session, so it has no cassette; give each client its own proxy URL in HTTPS_PROXY and https_proxy, http://NAME@host:port, or base URL, http://host:port/~NAME/…")
 
-var errTooManySessions = cli.Fail(ExitGate, "a request names one session more than the %d that one proxy keeps apart; give parallel tests fewer names, or more proxies", maxSessions)
+var errTooManySessions = cli.Fail(ExitGate,
+	"a request names one session more than the %d that one proxy keeps apart; give parallel tests fewer names, or more proxies", maxSessions)
 
 func (l *sessions) openSession(name, path string) (modeHandler, error) {
 	var h modeHandler
@@ -116,7 +119,8 @@ func (l *clientSession) refuseRequest(w http.ResponseWriter, r *http.Request) {
 }
 
 // exitOfNothing is how a run ends in which no session appeared.
-var exitOfNothing = map[string]int{modeRecord: ExitIncomplete, modeRefresh: ExitIncomplete, modeMissing: ExitGate, modeReplay: ExitGate}
+var exitOfNothing = map[string]int{modeRecord: ExitIncomplete, modeRefresh: ExitIncomplete, modeMissing: ExitGate,
+	modeReplay: ExitGate}
 
 // finishRecording ends every session and prints a table of them. Without any session
 // nothing was asked for.

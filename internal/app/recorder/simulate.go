@@ -49,7 +49,8 @@ type simulateFlags struct {
 func (a *app) simulateCommand() *cobra.Command {
 	s := &simulateFlags{}
 	cmd := &cobra.Command{
-		Use: "simulate", Short: "Simulate the providers: answer, check and refuse as they do", Long: simulateLong, Args: cli.NoArgs,
+		Use: "simulate", Short: "Simulate the providers: answer, check and refuse as they do", Long: simulateLong,
+		Args:    cli.NoArgs,
 		Example: "  recorder simulate\n  recorder simulate --provider anthropic --listen 127.0.0.1:9000 --level live",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := s.resolveFlags(); err != nil {
@@ -74,15 +75,20 @@ func (a *app) simulateCommand() *cobra.Command {
 
 func (s *simulateFlags) addTo(cmd *cobra.Command) {
 	set := cmd.Flags()
-	set.StringVar(&s.listen.Address, "listen", "127.0.0.1:0", "loopback `address` to listen on; port 0 takes a free one")
+	set.StringVar(&s.listen.Address, "listen", "127.0.0.1:0",
+		"loopback `address` to listen on; port 0 takes a free one")
 	set.StringSliceVar(&s.config.Providers, "provider", simulator.Providers(), "the `providers` to be")
-	set.StringSliceVar(&s.config.Providers, "wire", simulator.Providers(), "the same as --provider: the `wires` to speak")
-	set.StringVar(&s.config.Dialect, "dialect", "", "whose `dialect` of a wire to speak, such as openrouter, to clients that do not name its host")
+	set.StringSliceVar(&s.config.Providers, "wire", simulator.Providers(),
+		"the same as --provider: the `wires` to speak")
+	set.StringVar(&s.config.Dialect, "dialect", "",
+		"whose `dialect` of a wire to speak, such as openrouter, to clients that do not name its host")
 	set.StringVar(&s.level, "level", rule.Levels[0], "how much is refused: "+strings.Join(rule.Levels, ", "))
 	set.StringVar(&s.scenario, "scenario", "", "the `scenario` to follow: a name or a .txtar file")
-	set.StringVar(&s.config.Seed, "seed", "simulator", "`text` that ids and tokens are made from; equal seeds give equal bytes")
+	set.StringVar(&s.config.Seed, "seed", "simulator",
+		"`text` that ids and tokens are made from; equal seeds give equal bytes")
 	set.StringSliceVar(&s.config.Off, "off", nil, "the `id` of a rule not to enforce; may be repeated")
-	set.BoolVar(&s.config.ForeignTokens, "accept-foreign-seals", false, "accept continuity tokens that were issued elsewhere; check all else about them")
+	set.BoolVar(&s.config.ForeignTokens, "accept-foreign-seals", false,
+		"accept continuity tokens that were issued elsewhere; check all else about them")
 	set.DurationVar(&s.config.Pace, "pace", 0, "`pause` between two writes of a stream")
 	set.BoolVar(&s.listen.HTTP2, "http2", false, "offer HTTP/2 too; a stream that is cut is then reset")
 	set.BoolVar(&s.tls, "tls", false, "serve https, also for the providers' host names; the certificate goes to --ca")
@@ -94,19 +100,23 @@ func (s *simulateFlags) addTo(cmd *cobra.Command) {
 func (s *simulateFlags) resolveFlags() (err error) {
 	for _, p := range s.config.Providers {
 		if !slices.Contains(simulator.Providers(), p) {
-			return cli.Usage("--provider %s: unknown; use %s%s", p, strings.Join(simulator.Providers(), ", "), spelling.Hint(p, simulator.Providers()))
+			return cli.Usage("--provider %s: unknown; use %s%s", p, strings.Join(simulator.Providers(), ", "),
+				spelling.Hint(p, simulator.Providers()))
 		}
 	}
 	if known := simulator.Dialects(); s.config.Dialect != "" && !slices.Contains(known, s.config.Dialect) {
-		return cli.Usage("--dialect %s: unknown; use %s%s", s.config.Dialect, strings.Join(known, ", "), spelling.Hint(s.config.Dialect, known))
+		return cli.Usage("--dialect %s: unknown; use %s%s", s.config.Dialect, strings.Join(known, ", "),
+			spelling.Hint(s.config.Dialect, known))
 	}
 	for _, id := range s.config.Off {
 		if known := ruleIDs(); !slices.Contains(known, id) {
-			return cli.Usage("--off %s: no such rule; docs/simulator-rules.md lists them%s", id, spelling.Hint(id, known))
+			return cli.Usage("--off %s: no such rule; docs/simulator-rules.md lists them%s", id,
+				spelling.Hint(id, known))
 		}
 	}
 	if s.config.Level, err = rule.ParseLevel(s.level); err != nil {
-		return cli.Usage("--level %s: unknown; use %s%s", s.level, strings.Join(rule.Levels, ", "), spelling.Hint(s.level, rule.Levels))
+		return cli.Usage("--level %s: unknown; use %s%s", s.level, strings.Join(rule.Levels, ", "),
+			spelling.Hint(s.level, rule.Levels))
 	}
 	if s.config.Pace < 0 {
 		return cli.Usage("--pace %v: is below 0; no pause is 0", s.config.Pace)
@@ -160,7 +170,8 @@ func findScenario(arg string) (*specs.Scenario, error) {
 			names = append(names, s.Name)
 		}
 	}
-	return nil, cli.Usage("--scenario %s: neither a file nor one of %s%s", arg, strings.Join(names, ", "), spelling.Hint(arg, names))
+	return nil, cli.Usage("--scenario %s: neither a file nor one of %s%s", arg, strings.Join(names, ", "),
+		spelling.Hint(arg, names))
 }
 
 // sayMismatch returns a function that reports a request that the scenario did not expect.

@@ -106,14 +106,16 @@ func (c *textConverter) writeInteraction(i int, in cassette.Interaction) {
 	if in.Response.Status == 0 {
 		status = "no reply"
 	}
-	c.writeLine("\n-- %d  %s", i, terminal.Line(status+"  "+endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in)))))
+	c.writeLine("\n-- %d  %s", i,
+		terminal.Line(status+"  "+endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in)))))
 	c.writeHeaders("  ", in.Response.Header, nil)
 	c.writeHeaders("  trailer ", in.Response.Trailer, nil)
 	c.writeReply(event.Fold(event.Of(in), c.names))
 }
 
 // RequestHeaders are the headers of a request that decide what the provider replies.
-var RequestHeaders = []string{"Accept", "Content-Type", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta", "X-Stainless-Package-Version", "User-Agent"}
+var RequestHeaders = []string{"Accept", "Content-Type", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta",
+	"X-Stainless-Package-Version", "User-Agent"}
 
 // writeHeaders prints the headers in names. When names is nil, h is a reply's, whose values change
 // from one reply to the next: it prints the content type and the names of the others.
@@ -157,11 +159,13 @@ func (c *textConverter) writeRequest(n int, r cassette.Request) {
 		}
 		now[at] = old
 		last := i
-		for last+1 < len(order) && sameArray(at, order[last+1]) && c.previous[order[last+1]].text == now[order[last+1]].text {
+		for last+1 < len(order) && sameArray(at, order[last+1]) &&
+			c.previous[order[last+1]].text == now[order[last+1]].text {
 			last++
 			now[order[last]] = c.previous[order[last]]
 		}
-		c.writeLine("  %s  as in %d", terminal.Line(elementRange(at, order[last])), max(old.n, c.previous[order[last]].n))
+		c.writeLine("  %s  as in %d", terminal.Line(elementRange(at, order[last])),
+			max(old.n, c.previous[order[last]].n))
 		i = last
 	}
 	c.previous = now

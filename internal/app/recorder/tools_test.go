@@ -61,8 +61,10 @@ func newDir(t *testing.T) dir {
 // write makes a cassette.
 func (d dir) write(name string, list ...cassette.Interaction) {
 	d.t.Helper()
-	w, err := cassette.Create(filepath.Join(d.path, name), cassette.Meta{Version: cassette.FormatVersion, Provenance: cassette.ProvenanceSynthetic,
-		Tool: "test", Created: "2026-01-02T03:04:05Z", Redaction: []string{"header-allowlist"}}, cassette.CreateOptions{})
+	w, err := cassette.Create(filepath.Join(d.path, name),
+		cassette.Meta{Version: cassette.FormatVersion, Provenance: cassette.ProvenanceSynthetic,
+			Tool: "test", Created: "2026-01-02T03:04:05Z", Redaction: []string{"header-allowlist"}},
+		cassette.CreateOptions{})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -91,21 +93,26 @@ func conversation(ids, answer string) []cassette.Interaction {
 	sec := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	first := interaction(ids, head+"]}", []timed{
 		{sec(.001), `{"type":"message_start","message":{"id":"msg_ID","usage":{"input_tokens":9,"output_tokens":1}}}`},
-		{sec(.002), `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`},
+		{sec(.002),
+			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`},
 		{sec(.003), `{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"I look"}}`},
 		{sec(.004), `{"type":"ping"}`},
 		{sec(3.2), `{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":" there."}}`},
 		{sec(3.21), `{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"SIGID"}}`},
 		{sec(3.22), `{"type":"content_block_stop","index":0}`},
-		{sec(3.23), `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_ID","name":"look","input":{}}}`},
-		{sec(3.24), `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"at\":"}}`},
+		{sec(3.23),
+			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_ID","name":"look","input":{}}}`},
+		{sec(3.24),
+			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"at\":"}}`},
 		{sec(3.25), `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"1}"}}`},
 		{sec(3.26), `{"type":"content_block_stop","index":1}`},
 		{sec(3.27), `{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":12}}`},
 		{sec(3.28), `{"type":"message_stop"}`},
 	})
-	second := interaction(ids, head+`,{"role":"assistant","content":[{"type":"thinking","thinking":"I look there.","signature":"SIGID"},{"type":"tool_use","id":"toolu_ID","name":"look","input":{"at":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_ID","content":"a heron"}]}]}`, []timed{
-		{sec(.001), `{"type":"message_start","message":{"id":"msg_bID","usage":{"input_tokens":20,"output_tokens":1}}}`},
+	second := interaction(ids, head+
+		`,{"role":"assistant","content":[{"type":"thinking","thinking":"I look there.","signature":"SIGID"},{"type":"tool_use","id":"toolu_ID","name":"look","input":{"at":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_ID","content":"a heron"}]}]}`, []timed{
+		{sec(.001),
+			`{"type":"message_start","message":{"id":"msg_bID","usage":{"input_tokens":20,"output_tokens":1}}}`},
 		{sec(.002), `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`},
 		{sec(.003), `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + answer + `"}}`},
 		{sec(.004), `{"type":"content_block_stop","index":0}`},
@@ -117,10 +124,13 @@ func conversation(ids, answer string) []cassette.Interaction {
 
 func interaction(ids, body string, events []timed) cassette.Interaction {
 	in := cassette.Interaction{End: cassette.EndEOF, Duration: events[len(events)-1].at}
-	in.Request = cassette.Request{Method: "POST", URL: anthropicMessages, Proto: "HTTP/1.1", Body: []byte(strings.ReplaceAll(body, "ID", ids)),
-		Header: http.Header{"Content-Type": {"application/json"}, "Anthropic-Version": {"2023-06-01"}, "X-Api-Key": {"REDACTED" + ids}}}
+	in.Request = cassette.Request{Method: "POST", URL: anthropicMessages, Proto: "HTTP/1.1",
+		Body: []byte(strings.ReplaceAll(body, "ID", ids)),
+		Header: http.Header{"Content-Type": {"application/json"}, "Anthropic-Version": {"2023-06-01"},
+			"X-Api-Key": {"REDACTED" + ids}}}
 	in.Response = cassette.Response{Status: 200, Proto: "HTTP/2.0", Header: http.Header{
-		"Content-Type": {"text/event-stream"}, "Request-Id": {"req_" + ids}, "Date": {"now " + ids}, "Anthropic-Ratelimit-Requests-Limit": {"1"}}}
+		"Content-Type": {"text/event-stream"}, "Request-Id": {"req_" + ids}, "Date": {"now " + ids},
+		"Anthropic-Ratelimit-Requests-Limit": {"1"}}}
 	for _, e := range events {
 		chunk := "data: " + strings.ReplaceAll(e.data, "ID", ids) + "\n\n"
 		in.Response.Body = append(in.Response.Body, chunk...)
@@ -160,8 +170,10 @@ func TestInspectRefuses(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"c.yaml -i 2", "recorder: c.yaml#2: has 2 interactions, counted from 0\n"},
 		{"c.yaml -i -3", "recorder: -i -3: interactions are counted from 0\n"},
-		{"c.yaml#x", "recorder: c.yaml#x: behind # goes the number of an interaction, as recorder inspect c.yaml lists them\n"},
-		{"c.yaml --body request", "recorder: inspect: --body and --unfold are about one interaction; name it with -i N\n"},
+		{"c.yaml#x",
+			"recorder: c.yaml#x: behind # goes the number of an interaction, as recorder inspect c.yaml lists them\n"},
+		{"c.yaml --body request",
+			"recorder: inspect: --body and --unfold are about one interaction; name it with -i N\n"},
 		{"c.yaml#0 --body both", "recorder: --body both: is request or response\n"},
 	} {
 		exit, stdout, stderr := d.recorder(append([]string{"inspect"}, strings.Fields(tt.args)...)...)
@@ -216,20 +228,24 @@ func TestTextconvOfDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string]string{"damaged.yaml": strings.Replace(string(text), "look", "book", 1), "none.yaml": "<<<<<<< HEAD\n"} {
+	for name, data := range map[string]string{"damaged.yaml": strings.Replace(string(text), "look", "book", 1),
+		"none.yaml": "<<<<<<< HEAD\n"} {
 		if err := os.WriteFile(filepath.Join(d.path, name), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	exit, stdout, _ := d.recorder("textconv", "damaged.yaml")
-	if exit != ExitOK || !strings.Contains(stdout, "\n!! 0  the head or interaction 0 is damaged") || !strings.Contains(stdout, "\n-- 1  200  eof\n") || strings.Contains(stdout, "damaged.yaml") {
+	if exit != ExitOK || !strings.Contains(stdout, "\n!! 0  the head or interaction 0 is damaged") ||
+		!strings.Contains(stdout, "\n-- 1  200  eof\n") || strings.Contains(stdout, "damaged.yaml") {
 		t.Errorf("exit %d:\n%s", exit, stdout)
 	}
 	exit, stdout, _ = d.recorder("textconv", "none.yaml")
-	if exit != ExitOK || !strings.HasPrefix(stdout, "!! is not a cassette") || !strings.HasSuffix(stdout, "\n<<<<<<< HEAD\n\n") || strings.Contains(stdout, "none.yaml") {
+	if exit != ExitOK || !strings.HasPrefix(stdout, "!! is not a cassette") ||
+		!strings.HasSuffix(stdout, "\n<<<<<<< HEAD\n\n") || strings.Contains(stdout, "none.yaml") {
 		t.Errorf("exit %d:\n%s", exit, stdout)
 	}
-	if exit, stdout, stderr := d.recorder("textconv", "missing.yaml"); exit != ExitUsage || stdout != "" || !strings.Contains(stderr, "missing.yaml: does not exist") {
+	if exit, stdout, stderr := d.recorder("textconv", "missing.yaml"); exit != ExitUsage || stdout != "" ||
+		!strings.Contains(stderr, "missing.yaml: does not exist") {
 		t.Errorf("exit %d: %s%s", exit, stdout, stderr)
 	}
 }
@@ -238,8 +254,10 @@ func TestDiff(t *testing.T) {
 	d := newDir(t)
 	changed := conversation("899", "A very large heron.")
 	changed[1].Response.Status = 201
-	changed[1].Response.Body = bytes.Replace(changed[1].Response.Body, []byte(`"stop_reason":"end_turn"`), []byte(`"stop_reason":"max_tokens"`), 1)
-	changed[1].Response.Body = bytes.Replace(changed[1].Response.Body, []byte(`{"id":`), []byte(`{"mood":"good","id":`), 1)
+	changed[1].Response.Body = bytes.Replace(changed[1].Response.Body, []byte(`"stop_reason":"end_turn"`),
+		[]byte(`"stop_reason":"max_tokens"`), 1)
+	changed[1].Response.Body = bytes.Replace(changed[1].Response.Body, []byte(`{"id":`),
+		[]byte(`{"mood":"good","id":`), 1)
 	changed[1].Timeline = nil
 	d.write("a.yaml", conversation("7", "A heron.")...)
 	d.write("b.yaml", conversation("899", "A heron.")...)
@@ -275,13 +293,16 @@ func TestNamesAreNoControls(t *testing.T) {
 	d := newDir(t)
 	hostile := conversation("7", "A heron.")[1:]
 	hostile[0].Request.Body = bytes.Replace(hostile[0].Request.Body, []byte("claude-x"), []byte(`a\u001b[2J`), 1)
-	hostile[0].Response.Body = bytes.Replace(hostile[0].Response.Body, []byte(`"type":"message_delta"`), []byte(`"type":"\u001b[2J"`), 1)
+	hostile[0].Response.Body = bytes.Replace(hostile[0].Response.Body, []byte(`"type":"message_delta"`),
+		[]byte(`"type":"\u001b[2J"`), 1)
 	hostile[0].Timeline = nil
 	d.write("a.yaml", hostile...)
 	d.write("b.yaml", conversation("7", "A heron.")[1])
-	for _, args := range [][]string{{"inspect", "a.yaml"}, {"inspect", "a.yaml#0"}, {"textconv", "a.yaml"}, {"diff", "a.yaml", "b.yaml"}, {"inspect", "\x1b[2J\n"}} {
+	for _, args := range [][]string{{"inspect", "a.yaml"}, {"inspect", "a.yaml#0"}, {"textconv", "a.yaml"},
+		{"diff", "a.yaml", "b.yaml"}, {"inspect", "\x1b[2J\n"}} {
 		_, stdout, stderr := d.recorder(args...)
-		if all := stdout + stderr; strings.Contains(all, "\x1b") || args[0] != "inspect" && !strings.Contains(all, `\x1b`) {
+		if all := stdout + stderr; strings.Contains(all, "\x1b") ||
+			args[0] != "inspect" && !strings.Contains(all, `\x1b`) {
 			t.Errorf("%q prints\n%q", args, all)
 		}
 	}

@@ -31,7 +31,8 @@ func TestTrustFiles(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(first, caFile)); err != nil || !bytes.Equal(data, authority.PEM()) {
 		t.Errorf("%s: %v", caFile, err)
 	}
-	if data, err := os.ReadFile(filepath.Join(first, bundleFile)); err != nil || !bytes.Contains(data, authority.PEM()) {
+	if data, err := os.ReadFile(filepath.Join(first, bundleFile)); err != nil ||
+		!bytes.Contains(data, authority.PEM()) {
 		t.Errorf("%s: %v", bundleFile, err)
 	}
 	other, err := ca.New([]string{"api.openai.com"}, now)

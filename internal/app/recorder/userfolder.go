@@ -41,7 +41,8 @@ func (a *app) Authority(allowed []string) (*ca.Authority, error) {
 
 // AuthorityBy is Authority with another function to open it, such as [ca.Rotate]. It says when
 // the authority replaces an older one.
-func (a *app) AuthorityBy(open func(string, []string, time.Time) (*ca.Authority, error), allowed []string) (*ca.Authority, error) {
+func (a *app) AuthorityBy(open func(string, []string, time.Time) (*ca.Authority, error),
+	allowed []string) (*ca.Authority, error) {
 	dir, err := a.ConfigDir()
 	if err != nil {
 		return nil, err
@@ -68,7 +69,8 @@ func (a *app) AuthorityBy(open func(string, []string, time.Time) (*ca.Authority,
 func checkHosts(allowed []string) error {
 	for _, name := range allowed {
 		host := strings.ToLower(strings.TrimSuffix(strings.Split(name, ":")[0], "."))
-		if suffix, isListed := publicsuffix.PublicSuffix(host); net.ParseIP(host) == nil && host == suffix && (isListed || strings.Contains(host, ".")) {
+		if suffix, isListed := publicsuffix.PublicSuffix(host); net.ParseIP(host) == nil && host == suffix &&
+			(isListed || strings.Contains(host, ".")) {
 			return cli.Usage("--allow-host: host %q: it is a domain under which anybody may have a name, and the authority "+
 				"would sign for all of them; name the host itself", name)
 		}
@@ -95,7 +97,9 @@ func (a *app) pseudonymKey() ([]byte, error) {
 		text, err = fileutil.ReadPrivate(path)
 	}
 	if exposed := (*fileutil.ExposedError)(nil); errors.As(err, &exposed) {
-		return nil, cli.Usage("%s: %s, and the key tells what a pseudonym may stand for; delete it to have a new one made", path, exposed.Why)
+		return nil,
+			cli.Usage("%s: %s, and the key tells what a pseudonym may stand for; delete it to have a new one made",
+				path, exposed.Why)
 	}
 	if err != nil {
 		return nil, cli.Unreadable(path, err)
@@ -172,7 +176,8 @@ func removeExpired(base string, now time.Time) {
 
 // Here returns where this program runs, and a program that it starts.
 func (a *app) Here() replay.Place {
-	place := replay.Place{replay.ScrubHome: a.Getenv("HOME"), replay.ScrubUser: cmp.Or(a.Getenv("USER"), a.Getenv("LOGNAME"))}
+	place := replay.Place{replay.ScrubHome: a.Getenv("HOME"),
+		replay.ScrubUser: cmp.Or(a.Getenv("USER"), a.Getenv("LOGNAME"))}
 	place[replay.ScrubFolder], _ = os.Getwd()
 	place[replay.ScrubHost], _ = os.Hostname()
 	return place

@@ -119,7 +119,8 @@ func (a *app) printVerified(out verified) {
 	}
 	s := out.Summary
 	mb := float64(s.Bytes) / 1e6
-	fmt.Fprintf(w, "%s, %d failed; %.1f MB, %.0f MB/s\n", cli.Count(s.Files, "cassette", "cassettes"), s.Failed, mb, mb/s.Seconds)
+	fmt.Fprintf(w, "%s, %d failed; %.1f MB, %.0f MB/s\n", cli.Count(s.Files, "cassette", "cassettes"), s.Failed, mb,
+		mb/s.Seconds)
 }
 
 // verifyAll judges files on all processors and keeps their order.
@@ -224,7 +225,8 @@ func kindOf(err error) string {
 	for _, k := range []struct {
 		is   error
 		kind string
-	}{{cassette.ErrTorn, kindUnfinished}, {cassette.ErrBusy, kindUnfinished}, {cassette.ErrDamaged, kindDamaged}, {cassette.ErrFormat, kindLayout}} {
+	}{{cassette.ErrTorn, kindUnfinished}, {cassette.ErrBusy, kindUnfinished}, {cassette.ErrDamaged, kindDamaged},
+		{cassette.ErrFormat, kindLayout}} {
 		if errors.Is(err, k.is) {
 			return k.kind
 		}
@@ -256,7 +258,8 @@ func (j verifier) verifyFile(path string) verdict {
 		v.addProblem(kindUnfinished, nil, err.Error())
 	}
 	meta := recording.Meta()
-	v.Sealed, v.Provenance, v.Created, v.Digest, v.Interactions = recording.Sealed(), meta.Provenance, meta.Created, recording.Digest(), recording.Len()
+	v.Sealed, v.Provenance, v.Created, v.Digest, v.Interactions = recording.Sealed(), meta.Provenance, meta.Created,
+		recording.Digest(), recording.Len()
 	if err := recording.StrictHead(); err != nil {
 		v.addProblem(kindOf(err), nil, err.Error())
 	}
@@ -269,7 +272,8 @@ func (j verifier) verifyFile(path string) verdict {
 	case declaresIncomplete(meta):
 		v.Warnings = append(v.Warnings, problem{kindIncomplete, nil, fmt.Sprintf("%s: %v", path, loss)})
 	default:
-		v.addProblem(kindIncomplete, nil, fmt.Sprintf("%s: %v; record it again, with --allow-incomplete if that is meant", path, loss))
+		v.addProblem(kindIncomplete, nil,
+			fmt.Sprintf("%s: %v; record it again, with --allow-incomplete if that is meant", path, loss))
 	}
 	j.verifyInteractions(&v, recording)
 	v.OK = len(v.Problems) == 0
@@ -283,7 +287,8 @@ func (v *verdict) addProblem(kind string, interaction *int, text string) {
 // verifySeals reports a file without seals: it is unknown whether it was changed since it was
 // recorded, and whether it was ever redacted.
 func (j verifier) verifySeals(v *verdict) {
-	text := v.Path + ": has no seals, another tool wrote it; make a cassette of it with: recorder import " + v.Path + " --cassette NEW"
+	text := v.Path + ": has no seals, another tool wrote it; make a cassette of it with: recorder import " + v.Path +
+		" --cassette NEW"
 	switch {
 	case v.Sealed:
 	case j.unsealed:
@@ -319,7 +324,8 @@ func (j verifier) verifyInteractions(v *verdict, recording *cassette.Cassette) {
 			v.Warnings = append(v.Warnings, problem{kindCredential, &i, text})
 		}
 		if why := cmp.Or(in.Incomplete, cassette.Judge(in)); why != "" && !declared {
-			v.addProblem(kindIncomplete, &i, fmt.Sprintf("%s: interaction %d: the reply is incomplete (%s); record it again, with --allow-incomplete if that is meant", v.Path, i, why))
+			v.addProblem(kindIncomplete, &i,
+				fmt.Sprintf("%s: interaction %d: the reply is incomplete (%s); record it again, with --allow-incomplete if that is meant", v.Path, i, why))
 		}
 	}
 }

@@ -54,6 +54,7 @@ func admitsWebSocket(h modeHandler, policy webSocketPolicy, r *http.Request) boo
 // sayUpgrades reports how many WebSockets were refused.
 func (a *app) sayUpgrades(n int) {
 	if n > 0 {
-		a.Say("%s refused: programs that do without went on over HTTP", cli.Count(n, "WebSocket upgrade", "WebSocket upgrades"))
+		a.Say("%s refused: programs that do without went on over HTTP",
+			cli.Count(n, "WebSocket upgrade", "WebSocket upgrades"))
 	}
 }

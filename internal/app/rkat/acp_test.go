@@ -32,7 +32,8 @@ func (e *editor) SessionUpdate(_ context.Context, n acpsdk.SessionNotification) 
 	return nil
 }
 
-func (e *editor) RequestPermission(_ context.Context, r acpsdk.RequestPermissionRequest) (acpsdk.RequestPermissionResponse, error) {
+func (e *editor) RequestPermission(_ context.Context,
+	r acpsdk.RequestPermissionRequest) (acpsdk.RequestPermissionResponse, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.asked++
@@ -70,7 +71,8 @@ func (e *editor) takeUpdates() (text string, calls map[acpsdk.ToolCallId]string,
 }
 
 // connectEditor starts rkat acp and says hello.
-func connectEditor(t *testing.T, e *editor, env []string, args ...string) (*acpsdk.ClientSideConnection, func() (int, string)) {
+func connectEditor(t *testing.T, e *editor, env []string, args ...string) (*acpsdk.ClientSideConnection,
+	func() (int, string)) {
 	t.Helper()
 	in, out, ended := startServer(t, env, append([]string{"acp"}, args...)...)
 	c := acpsdk.NewClientSideConnection(e, in, out)

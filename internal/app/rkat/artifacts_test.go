@@ -59,7 +59,8 @@ func TestArtifactSettings(t *testing.T) {
 			t.Errorf("%s=%s: %v", name, c.value, err)
 		}
 	}
-	ref, err := openWithSettings(t, t.TempDir(), map[string]string{"RKAT_ARTIFACTS_TTL": "0s"}).Put(t.Context(), artifactOwner, []byte("a"), 0)
+	ref, err := openWithSettings(t, t.TempDir(), map[string]string{"RKAT_ARTIFACTS_TTL": "0s"}).Put(t.Context(),
+		artifactOwner, []byte("a"), 0)
 	if err != nil || ref.TTL != nil {
 		t.Errorf("a time of 0: %+v, %v", ref, err)
 	}

@@ -63,7 +63,8 @@ type OpenExporter func(path string) (listen observe.Listener, finish func(contex
 
 // OpenCollector opens the export to an OpenTelemetry collector. Secrets are kept out
 // of what is sent. finish waits for the collector no longer than t.Timeout.
-type OpenCollector func(t config.Telemetry, client *http.Client, secrets []string) (listen observe.Listener, finish func(context.Context) error, err error)
+type OpenCollector func(t config.Telemetry, client *http.Client, secrets []string) (listen observe.Listener,
+	finish func(context.Context) error, err error)
 
 // exporter exports the events of a run, because a flag or a setting asks for it.
 type exporter struct {

@@ -154,7 +154,8 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
-	b.WithModel(w.choice.model).WithAttached(slices.Concat(attached, w.request.Attached)...).WithOutputSchema(w.schema.schemaText()).WithToolChoice(w.options.toolChoice).WithEvents(a.eventListener(w))
+	b.WithModel(w.choice.model).WithAttached(slices.Concat(attached,
+		w.request.Attached)...).WithOutputSchema(w.schema.schemaText()).WithToolChoice(w.options.toolChoice).WithEvents(a.eventListener(w))
 	if a.format == formatStream && w.cfg.From("agent.event_buffer").Layer == "" {
 		b.WithEventBuffer(eventBuffer)
 	}

@@ -69,7 +69,9 @@ func TestServeAddress(t *testing.T) {
 	code := allBackends.Run(
 		t.Context(), []string{"serve", "--demo"}, strings.NewReader(""), &bytes.Buffer{}, &errs, env,
 	)
-	if text := errs.String(); code != exitUsage || !strings.HasPrefix(text, "rkat: RKAT_DATABASE_URL: session database: its address has an unknown sslmode; use one of") ||
+	if text := errs.String(); code != exitUsage ||
+		!strings.HasPrefix(text,
+			"rkat: RKAT_DATABASE_URL: session database: its address has an unknown sslmode; use one of") ||
 		strings.Contains(text, "canary") {
 		t.Errorf("%d %s", code, text)
 	}

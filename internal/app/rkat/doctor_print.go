@@ -35,7 +35,8 @@ func (a *app) checkProviders(ctx context.Context, cfg *config.Loaded, online boo
 		r := providerReport{Provider: p, HasKey: cfg.Key(p) != "", Address: withoutSecrets(cfg.BaseURL(p))}
 		if online && r.HasKey {
 			r.Health = "ok"
-			made, err := meerkat.NewAgent().WithKey(p, cfg.Key(p)).WithBaseURL(cfg.BaseURL(p)).WithHTTPClient(client).Build() //nolint:contextcheck // nothing is started
+			made, err := meerkat.NewAgent().WithKey(p,
+				cfg.Key(p)).WithBaseURL(cfg.BaseURL(p)).WithHTTPClient(client).Build() //nolint:contextcheck // nothing is started
 			if err == nil {
 				err = made.Health(ctx)
 			}

@@ -152,7 +152,8 @@ func providerCode(err error) (int, string, bool) {
 	}
 	var code int
 	switch e.Kind {
-	case provider.RateLimited, provider.Overloaded, provider.Timeout, provider.ConnectionReset, provider.ServerError, provider.Incomplete:
+	case provider.RateLimited, provider.Overloaded, provider.Timeout, provider.ConnectionReset, provider.ServerError,
+		provider.Incomplete:
 		code = exitUnavailable
 	case provider.Authentication, provider.ModelNotFound:
 		code = exitDenied

@@ -28,7 +28,8 @@ func (a *app) exporterOf(format string) (func(io.Writer, *session.Session) error
 			spelling.Hint(format, exportNames),
 		)
 	case a.backends.Page == nil:
-		return nil, cli.Usage("--format html: this program is built without it; use --format jsonl, or the rkat command")
+		return nil,
+			cli.Usage("--format html: this program is built without it; use --format jsonl, or the rkat command")
 	default:
 		return a.backends.Page, nil
 	}
@@ -67,7 +68,8 @@ func (a *app) exportCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) exportSession(s *session.Session, write func(io.Writer, *session.Session) error, isJSON bool, path string, force bool) error {
+func (a *app) exportSession(s *session.Session, write func(io.Writer, *session.Session) error, isJSON bool, path string,
+	force bool) error {
 	if path == "" && isJSON {
 		return write(a.JSON(), s)
 	}

@@ -111,13 +111,14 @@ func proxyForSuite(t *testing.T, address, version string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := httptest.NewServer(standin.ReadFirst(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
-		r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = target.Scheme, target.Host, r.In.Host
-		r.Out.Header.Set("Authorization", "Bearer "+suiteToken)
-		if version != "" && r.Out.Header.Get("Mcp-Protocol-Version") != "" {
-			r.Out.Header.Set("Mcp-Protocol-Version", version)
-		}
-	}}))
+	proxy := httptest.NewServer(standin.ReadFirst(&httputil.ReverseProxy{FlushInterval: -1,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = target.Scheme, target.Host, r.In.Host
+			r.Out.Header.Set("Authorization", "Bearer "+suiteToken)
+			if version != "" && r.Out.Header.Get("Mcp-Protocol-Version") != "" {
+				r.Out.Header.Set("Mcp-Protocol-Version", version)
+			}
+		}}))
 	t.Cleanup(proxy.Close)
 	return proxy.URL + target.Path
 }

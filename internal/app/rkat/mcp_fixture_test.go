@@ -84,7 +84,8 @@ func addContentTools(s *sdk.Server) {
 		)
 	}
 	addTool(s, "test_error_handling", func(context.Context, *sdk.CallToolRequest, struct{}) ([]sdk.Content, error) {
-		return nil, errors.New("This tool intentionally returns an error for testing") //nolint:staticcheck // the suite's words
+		return nil,
+			errors.New("This tool intentionally returns an error for testing") //nolint:staticcheck // the suite's words
 	})
 	s.AddTool(&sdk.Tool{
 		Name: "json_schema_2020_12_tool", Description: "keeps its schema", InputSchema: json.RawMessage(schema2020),
@@ -95,7 +96,8 @@ func addContentTools(s *sdk.Server) {
 }
 
 // addTool adds a tool that returns content.
-func addTool[In any](s *sdk.Server, name string, call func(context.Context, *sdk.CallToolRequest, In) ([]sdk.Content, error)) {
+func addTool[In any](s *sdk.Server, name string,
+	call func(context.Context, *sdk.CallToolRequest, In) ([]sdk.Content, error)) {
 	sdk.AddTool(s, &sdk.Tool{Name: name, Description: "a fixture of the conformance suite"},
 		func(ctx context.Context, r *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
 			content, err := call(ctx, r, in)

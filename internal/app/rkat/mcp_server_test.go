@@ -23,7 +23,8 @@ import (
 
 // startServer runs a server command in this process until its stdin ends. It returns
 // its pipes and, when it has ended, its exit code and stderr.
-func startServer(t *testing.T, env []string, args ...string) (in io.WriteCloser, out io.Reader, ended func() (int, string)) {
+func startServer(t *testing.T, env []string, args ...string) (in io.WriteCloser, out io.Reader,
+	ended func() (int, string)) {
 	t.Helper()
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
@@ -44,7 +45,8 @@ func startServer(t *testing.T, env []string, args ...string) (in io.WriteCloser,
 }
 
 // connectMCP is a client of rkat mcp-server whose progress goes to progress.
-func connectMCP(t *testing.T, env []string, progress func(string), args ...string) (*sdk.ClientSession, func() (int, string)) {
+func connectMCP(t *testing.T, env []string, progress func(string), args ...string) (*sdk.ClientSession,
+	func() (int, string)) {
 	t.Helper()
 	in, out, ended := startServer(t, env, append([]string{"mcp-server"}, args...)...)
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{

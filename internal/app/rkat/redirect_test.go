@@ -72,7 +72,8 @@ func TestProviderRedirects(t *testing.T) {
 			for _, way := range []string{"--stream", "--unary"} {
 				what := fmt.Sprint(status, " ", model, " ", way)
 				got := rkat(t.Context(), u.env(t.TempDir()), "run", "-m", model, way, "heron")
-				if got.code == 0 || !strings.Contains(got.stderr, "the address redirects elsewhere; use the API's own base URL") ||
+				if got.code == 0 || !strings.Contains(got.stderr,
+					"the address redirects elsewhere; use the API's own base URL") ||
 					strings.Contains(got.stderr, other.URL) {
 					t.Errorf("%s: %+v", what, got)
 				}
@@ -163,7 +164,8 @@ func TestCollectorRedirects(t *testing.T) {
 			"OTEL_EXPORTER_OTLP_HEADERS=authorization=made-up-token",
 		}
 		got := rkat(t.Context(), env, "run", "--demo", "hi")
-		if got.code != 0 || strings.Count(got.stderr, "telemetry: ") != 1 || !strings.Contains(got.stderr, fmt.Sprint(status)) ||
+		if got.code != 0 || strings.Count(got.stderr, "telemetry: ") != 1 ||
+			!strings.Contains(got.stderr, fmt.Sprint(status)) ||
 			strings.Contains(got.stderr, "made-up-token") {
 			t.Errorf("%d: %+v", status, got)
 		}

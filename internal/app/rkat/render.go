@@ -27,7 +27,10 @@ func (a *app) renderCommand() *cobra.Command {
 			return sessionArgs(&o, 1, "and perhaps a prompt")(cmd, args)
 		},
 		ValidArgsFunction: a.completeSession,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.renderRequest(cmd, &o, args, asJSON) },
+		RunE: func(cmd *cobra.Command,
+			args []string) error {
+			return a.renderRequest(cmd, &o, args, asJSON)
+		},
 	}
 	a.bindRequestFlags(cmd, &o)
 	o.bindPromptFlags(cmd)

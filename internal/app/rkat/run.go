@@ -143,7 +143,8 @@ func pickSession(ctx context.Context, store session.Store, last bool, args []str
 }
 
 // runAgent builds an agent, runs it, checks the answer and prints the result.
-func (a *app) runAgent(ctx context.Context, w *preparedRun, do func(context.Context, *meerkat.Agent) (meerkat.RunResult, error)) error {
+func (a *app) runAgent(ctx context.Context, w *preparedRun,
+	do func(context.Context, *meerkat.Agent) (meerkat.RunResult, error)) error {
 	runner, err := a.buildAgent(ctx, w)
 	if err != nil {
 		return err

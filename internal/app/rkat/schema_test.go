@@ -33,8 +33,9 @@ func TestEveryLineFits(t *testing.T) {
 				for line := range strings.Lines(got.stdout) {
 					seen[fits(t, schemas.RkatEvent, line)] = true
 				}
-				if strings.Count(got.stdout, "schema_version") != 1 || !strings.HasPrefix(got.stdout, `{"schema_version":1,`) &&
-					!strings.HasPrefix(got.stdout, `{"type":"result","schema_version":1,`) {
+				if strings.Count(got.stdout, "schema_version") != 1 ||
+					!strings.HasPrefix(got.stdout, `{"schema_version":1,`) &&
+						!strings.HasPrefix(got.stdout, `{"type":"result","schema_version":1,`) {
 					t.Errorf("%s: the version is not on the first line", s.Name)
 				}
 			}

@@ -45,7 +45,8 @@ func (a *app) withStore(cmd *cobra.Command, do func(context.Context, session.Sto
 }
 
 // withSession is withStore for the session that prefix means.
-func (a *app) withSession(cmd *cobra.Command, prefix string, do func(context.Context, session.Store, session.ID) error) error {
+func (a *app) withSession(cmd *cobra.Command, prefix string,
+	do func(context.Context, session.Store, session.ID) error) error {
 	return a.withStore(cmd, func(ctx context.Context, store session.Store) error {
 		id, err := session.Find(ctx, store, prefix)
 		if err != nil {

@@ -209,13 +209,15 @@ func (i *instruments) countTurn(ctx context.Context, r *measuredRun, e *agent.Ev
 		"cache_read": valueOrZero(e.Usage.CacheReadTokens), "cache_creation": valueOrZero(e.Usage.CacheCreationTokens),
 	} {
 		if n > 0 {
-			i.tokens.Add(ctx, int64(n), short, metric.WithAttributes(attribute.String("kind", kind))) //nolint:gosec // a count
+			i.tokens.Add(ctx, int64(n), short,
+				metric.WithAttributes(attribute.String("kind", kind))) //nolint:gosec // a count
 		}
 	}
 	for kind, n := range map[string]uint64{
 		"input": allInputTokens(r.turn.Provider, e.Usage), "output": e.Usage.OutputTokens,
 	} {
-		i.usage.Record(ctx, int64(n), conventionAttributes(r.turn), metric.WithAttributes(tokenType.String(kind))) //nolint:gosec // a count
+		i.usage.Record(ctx, int64(n), conventionAttributes(r.turn),
+			metric.WithAttributes(tokenType.String(kind))) //nolint:gosec // a count
 	}
 }
 
@@ -234,7 +236,8 @@ func (i *instruments) endRun(ctx context.Context, r *measuredRun, e *agent.Event
 		ctx, e.TS.Sub(r.began.TS).Seconds(), failedBy(kind),
 		metric.WithAttributes(agentName.String(agentNameValue), agentKindKey.String(who)),
 	)
-	i.runTokens.Record(ctx, int64(r.tokens), metric.WithAttributes(attribute.String("agent", who))) //nolint:gosec // a count
+	i.runTokens.Record(ctx, int64(r.tokens),
+		metric.WithAttributes(attribute.String("agent", who))) //nolint:gosec // a count
 }
 
 // agentKind names the agent of an event: one that a user started, or the sub-agent of an

@@ -218,7 +218,8 @@ func setUsage(span trace.Span, provider string, e *agent.Event) {
 	if e.Usage == nil {
 		return
 	}
-	span.SetAttributes(inputTokens.Int64(int64(allInputTokens(provider, e.Usage))), outputTokens.Int64(int64(e.Usage.OutputTokens))) //nolint:gosec // counts
+	span.SetAttributes(inputTokens.Int64(int64(allInputTokens(provider, e.Usage))),
+		outputTokens.Int64(int64(e.Usage.OutputTokens))) //nolint:gosec // counts
 	for key, n := range map[attribute.Key]*uint64{
 		cacheRead: e.Usage.CacheReadTokens, cacheCreation: e.Usage.CacheCreationTokens,
 		reasoning: e.Usage.ReasoningTokens,

@@ -75,13 +75,15 @@ func selectOption(id, name, current string, values sdk.SessionConfigSelectOption
 	o := sdk.NewSessionConfigOptionSelect(
 		sdk.SessionConfigValueId(current), sdk.SessionConfigSelectOptions{Ungrouped: &values},
 	)
-	o.Select.Id, o.Select.Name, o.Select.Category = sdk.SessionConfigId(id), name, sdk.Ptr(sdk.SessionConfigOptionCategory(id))
+	o.Select.Id, o.Select.Name, o.Select.Category = sdk.SessionConfigId(id), name,
+		sdk.Ptr(sdk.SessionConfigOptionCategory(id))
 	return o
 }
 
 // SetSessionMode implements sdk.Agent. It holds for calls from now on, also within the
 // prompt that is being answered.
-func (c *connection) SetSessionMode(_ context.Context, p sdk.SetSessionModeRequest) (sdk.SetSessionModeResponse, error) {
+func (c *connection) SetSessionMode(_ context.Context,
+	p sdk.SetSessionModeRequest) (sdk.SetSessionModeResponse, error) {
 	s, err := c.findSession(p.SessionId)
 	if err == nil {
 		err = s.setMode(Mode(p.ModeId))
@@ -100,7 +102,8 @@ func (s *openSession) setMode(m Mode) error {
 }
 
 // UnstableSetSessionModel changes the model from the next prompt on.
-func (c *connection) UnstableSetSessionModel(ctx context.Context, p sdk.UnstableSetSessionModelRequest) (sdk.UnstableSetSessionModelResponse, error) {
+func (c *connection) UnstableSetSessionModel(ctx context.Context,
+	p sdk.UnstableSetSessionModelRequest) (sdk.UnstableSetSessionModelResponse, error) {
 	s, err := c.findSession(p.SessionId)
 	if err == nil {
 		err = s.setModel(ctx, string(p.ModelId))
@@ -136,7 +139,8 @@ func (s *openSession) setModel(ctx context.Context, model string) error {
 }
 
 // SetSessionConfigOption implements sdk.Agent.
-func (c *connection) SetSessionConfigOption(ctx context.Context, p sdk.SetSessionConfigOptionRequest) (out sdk.SetSessionConfigOptionResponse, err error) {
+func (c *connection) SetSessionConfigOption(ctx context.Context,
+	p sdk.SetSessionConfigOptionRequest) (out sdk.SetSessionConfigOptionResponse, err error) {
 	if p.ValueId == nil {
 		return out, invalidParams("config option: there is none with a boolean value")
 	}

@@ -39,7 +39,8 @@ func (c *connection) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.Promp
 	run.SetSession(s.id) // the prompt before this one had it
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)() //nolint:contextcheck // the end of the connection, beside that of the request
+	defer context.AfterFunc(c.ctx,
+		cancel)() //nolint:contextcheck // the end of the connection, beside that of the request
 	a, err := s.openAgent(ctx)
 	if err != nil {
 		return sdk.PromptResponse{}, describeError(err)
@@ -88,7 +89,8 @@ func readPrompt(blocks []sdk.ContentBlock) (string, []transcript.Part, error) {
 			}
 			parts = append(parts, transcript.Part{Type: "image", MediaType: b.Image.MimeType, Data: data})
 		default:
-			return "", nil, invalidParams("prompt: it holds content of a kind that is not supported; send text, images, links or texts of resources")
+			return "", nil,
+				invalidParams("prompt: it holds content of a kind that is not supported; send text, images, links or texts of resources")
 		}
 	}
 	text := strings.Join(texts, "\n")

@@ -83,7 +83,8 @@ func invalidParams(format string, args ...any) error {
 
 // addSession opens a session and builds its agent, so that what is wrong with it is said
 // now.
-func (c *connection) addSession(ctx context.Context, id session.ID, stored bool, cwd string, servers []sdk.McpServer) (*openSession, error) {
+func (c *connection) addSession(ctx context.Context, id session.ID, stored bool, cwd string,
+	servers []sdk.McpServer) (*openSession, error) {
 	if !filepath.IsAbs(cwd) {
 		return nil, invalidParams("cwd %.200q: it is not an absolute path", cwd)
 	}
@@ -197,7 +198,8 @@ func (c *connection) ResumeSession(ctx context.Context, p sdk.ResumeSessionReque
 	}, nil
 }
 
-func (c *connection) openStored(ctx context.Context, given sdk.SessionId, cwd string, servers []sdk.McpServer) (*openSession, session.Session, error) {
+func (c *connection) openStored(ctx context.Context, given sdk.SessionId, cwd string,
+	servers []sdk.McpServer) (*openSession, session.Session, error) {
 	id, err := session.ParseID(string(given))
 	if err != nil {
 		return nil, session.Session{}, invalidParams("%v", err)

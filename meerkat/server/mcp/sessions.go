@@ -109,7 +109,8 @@ func checkPage(tool string, limit, offset, most int) (int, error) {
 	return limit, nil
 }
 
-func (s *Server) listSessions(ctx context.Context, _ *sdk.CallToolRequest, in SessionsInput) (*sdk.CallToolResult, SessionsOutput, error) {
+func (s *Server) listSessions(ctx context.Context, _ *sdk.CallToolRequest, in SessionsInput) (*sdk.CallToolResult,
+	SessionsOutput, error) {
 	limit, err := checkPage("meerkat_sessions", in.Limit, in.Offset, maxSessions)
 	if err != nil {
 		return nil, SessionsOutput{}, err
@@ -140,7 +141,8 @@ func (s *Server) loadSession(ctx context.Context, prefix string) (session.Sessio
 	return s.host.Store.Load(ctx, id)
 }
 
-func (s *Server) readSession(ctx context.Context, _ *sdk.CallToolRequest, in SessionInput) (*sdk.CallToolResult, ReadOutput, error) {
+func (s *Server) readSession(ctx context.Context, _ *sdk.CallToolRequest, in SessionInput) (*sdk.CallToolResult,
+	ReadOutput, error) {
 	found, err := s.loadSession(ctx, in.SessionID)
 	if err != nil {
 		return nil, ReadOutput{}, err
@@ -166,7 +168,8 @@ func lastAnswer(s *session.Session) string {
 	return ""
 }
 
-func (s *Server) readHistory(ctx context.Context, _ *sdk.CallToolRequest, in HistoryInput) (*sdk.CallToolResult, HistoryOutput, error) {
+func (s *Server) readHistory(ctx context.Context, _ *sdk.CallToolRequest, in HistoryInput) (*sdk.CallToolResult,
+	HistoryOutput, error) {
 	limit, err := checkPage("meerkat_history", in.Limit, in.Offset, maxMessages)
 	if err != nil {
 		return nil, HistoryOutput{}, err
@@ -182,7 +185,8 @@ func (s *Server) readHistory(ctx context.Context, _ *sdk.CallToolRequest, in His
 	return nil, out, nil
 }
 
-func (s *Server) interruptRun(ctx context.Context, _ *sdk.CallToolRequest, in SessionInput) (*sdk.CallToolResult, InterruptOutput, error) {
+func (s *Server) interruptRun(ctx context.Context, _ *sdk.CallToolRequest, in SessionInput) (*sdk.CallToolResult,
+	InterruptOutput, error) {
 	id, err := session.Find(ctx, s.host.Store, in.SessionID)
 	if err != nil {
 		return nil, InterruptOutput{}, err

@@ -55,7 +55,8 @@ func (b *Backend) newControl(ctx context.Context, tx pgx.Tx, r server.Run) (*con
 	}
 	c := &control{backend: b, run: r, flushed: make(chan struct{})}
 	if err = tx.QueryRow(
-		ctx, "SELECT coalesce(max(number), 0) FROM meerkat.steering WHERE run = $1 AND status = 'applied'", string(r.ID),
+		ctx, "SELECT coalesce(max(number), 0) FROM meerkat.steering WHERE run = $1 AND status = 'applied'",
+		string(r.ID),
 	).Scan(&c.steered); err != nil {
 		return nil, err
 	}
@@ -201,7 +202,8 @@ type storedLog struct {
 }
 
 // Events implements server.EventLog.
-func (b *Backend) Events(ctx context.Context, id session.ID, after server.Position, limit int) (server.EventPage, error) {
+func (b *Backend) Events(ctx context.Context, id session.ID, after server.Position,
+	limit int) (server.EventPage, error) {
 	changed, unsubscribe := b.wakeups.subscribeTo(eventTopic(id))
 	defer unsubscribe()
 	for {
@@ -221,7 +223,8 @@ func (b *Backend) Events(ctx context.Context, id session.ID, after server.Positi
 
 // readLog reads the log of a session: the events after a position, or from the beginning
 // if the position is of another log.
-func (b *Backend) readLog(ctx context.Context, id session.ID, after server.Position, limit int) (log storedLog, err error) {
+func (b *Backend) readLog(ctx context.Context, id session.ID, after server.Position, limit int) (log storedLog,
+	err error) {
 	number := int64(min(after.Number, math.MaxInt64)) //nolint:gosec // bounded
 	err = b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		log = storedLog{}

@@ -134,7 +134,8 @@ func findByKey(ctx context.Context, tx pgx.Tx, key, fingerprint string) (server.
 }
 
 // acceptRun stores a run and its job, and returns when.
-func (b *Backend) acceptRun(ctx context.Context, tx pgx.Tx, r server.Run, key, fingerprint string) (created time.Time, err error) {
+func (b *Backend) acceptRun(ctx context.Context, tx pgx.Tx, r server.Run, key, fingerprint string) (created time.Time,
+	err error) {
 	if b.draining {
 		return created, refuse(server.ErrDraining)
 	}

@@ -73,7 +73,8 @@ func (b *Backend) rescueRun(ctx context.Context, r server.Run) {
 // findDue returns the runs of lost that have been so for deadAfter, and since when each of
 // lost has been. A replica that lost its connection takes its lock again, and one that has
 // fetched a job soon changes the row, so that one look is not enough.
-func findDue(since map[runAttempt]time.Time, lost []server.Run, now time.Time, deadAfter time.Duration) (still map[runAttempt]time.Time, due []server.Run) {
+func findDue(since map[runAttempt]time.Time, lost []server.Run, now time.Time,
+	deadAfter time.Duration) (still map[runAttempt]time.Time, due []server.Run) {
 	still = map[runAttempt]time.Time{}
 	for _, r := range lost {
 		key := runAttempt{r.ID, r.Attempt, r.Status}

@@ -74,14 +74,16 @@ func (b *Backend) Steer(ctx context.Context, id session.ID, text string) (server
 func (b *Backend) Steerings(ctx context.Context, id session.ID) ([]server.Steering, error) {
 	all, _, err := b.querySteering(
 		ctx,
-		"SELECT "+steeringColumns+" FROM meerkat.steering WHERE run = (SELECT id FROM meerkat.runs WHERE session = $1 ORDER BY created DESC, id DESC LIMIT 1)",
+		"SELECT "+steeringColumns+
+			" FROM meerkat.steering WHERE run = (SELECT id FROM meerkat.runs WHERE session = $1 ORDER BY created DESC, id DESC LIMIT 1)",
 		string(id),
 	)
 	return all, err
 }
 
 // querySteering returns the rows of a query, the oldest first, and the number of the last one.
-func (b *Backend) querySteering(ctx context.Context, query string, args ...any) (all []server.Steering, last int64, err error) {
+func (b *Backend) querySteering(ctx context.Context, query string, args ...any) (all []server.Steering, last int64,
+	err error) {
 	bound, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	found, err := b.pool.Query(bound, query, args...)

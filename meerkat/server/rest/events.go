@@ -89,7 +89,8 @@ func (s *Server) streamEvents(ctx context.Context, w http.ResponseWriter, id ses
 
 // nextEvents returns the next events, or an empty page when it is time for a sign of
 // life. last says that no more will come.
-func (s *Server) nextEvents(ctx context.Context, id session.ID, after server.Position) (page server.EventPage, last bool, err error) {
+func (s *Server) nextEvents(ctx context.Context, id session.ID, after server.Position) (page server.EventPage,
+	last bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Heartbeat)
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()

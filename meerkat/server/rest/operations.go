@@ -215,7 +215,8 @@ func loadChild(ctx context.Context, store session.Store, id session.ID) (*sessio
 
 // describeOperation says where an operation stands: as its parent has recorded, or as its
 // own session says. child is nil if there is none.
-func describeOperation(parent session.ID, depth int, o *session.OperationInfo, child *session.Session, active bool) Operation {
+func describeOperation(parent session.ID, depth int, o *session.OperationInfo, child *session.Session,
+	active bool) Operation {
 	out := Operation{
 		ID: string(o.ID), ParentID: string(parent), Depth: depth, Label: o.Label, Delivered: o.Delivered,
 		SubmittedAt: o.At, Kind: string(ops.SubAgent),

@@ -47,7 +47,8 @@ func imageSource(i session.DisplayImage) template.URL {
 	if len(i.Data) == 0 || !slices.Contains(safeImages, i.MediaType) {
 		return ""
 	}
-	return template.URL("data:" + i.MediaType + ";base64," + base64.StdEncoding.EncodeToString(i.Data)) //nolint:gosec // bytes of a known image type
+	return template.URL("data:" + i.MediaType + ";base64," +
+		base64.StdEncoding.EncodeToString(i.Data)) //nolint:gosec // bytes of a known image type
 }
 
 // indentJSON returns args indented, as they are where they are not valid JSON.

@@ -35,7 +35,8 @@ func parseAddress(address string) (*pgxpool.Config, database, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		// What pgx says could quote the password.
-		return nil, database{}, &AddressError{"has a port or parameter that is not valid, or names a file that cannot be read; see sslrootcert, sslcert, passfile and the like in it"}
+		return nil, database{},
+			&AddressError{"has a port or parameter that is not valid, or names a file that cannot be read; see sslrootcert, sslcert, passfile and the like in it"}
 	}
 	c := config.ConnConfig
 	return config, database{name: fmt.Sprintf("%s:%d/%s", c.Host, c.Port, c.Database), password: c.Password}, nil

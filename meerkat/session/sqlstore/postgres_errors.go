@@ -58,7 +58,8 @@ func describeError(err error) string {
 	isSilent := errors.Is(err, context.DeadlineExceeded)
 	switch {
 	case errors.As(err, &away):
-		return describeError(away.err) + "; it is unknown whether the last records are stored; resume the session when the database is back"
+		return describeError(away.err) +
+			"; it is unknown whether the last records are stored; resume the session when the database is back"
 	case isSilent && errors.As(err, new(*pgconn.ConnectError)):
 		return fmt.Sprintf("cannot be reached: no answer within %s", connectTime)
 	case isSilent:

@@ -35,7 +35,8 @@ func TestSilentDatabase(t *testing.T) {
 		"no answer within 30s":                             context.DeadlineExceeded,
 	} {
 		got := database{name: "d"}.wrapError(t.Context(), err)
-		if !errors.As(got, new(*session.StorageError)) || !strings.HasPrefix(got.Error(), "session database d: "+want+"; see to ") {
+		if !errors.As(got, new(*session.StorageError)) ||
+			!strings.HasPrefix(got.Error(), "session database d: "+want+"; see to ") {
 			t.Errorf("%v", got)
 		}
 		if !isAway(err) {
@@ -66,7 +67,8 @@ func TestRetryAfterSilence(t *testing.T) {
 		}
 		began := time.Now()
 		err = retryWhileAway(t.Context(), DefaultPatience, func() error { return context.DeadlineExceeded })
-		if took := time.Since(began); !errors.As(err, new(*awayError)) || took < DefaultPatience || took > DefaultPatience+2*retryTime {
+		if took := time.Since(began); !errors.As(err, new(*awayError)) || took < DefaultPatience ||
+			took > DefaultPatience+2*retryTime {
 			t.Errorf("a database that stays away: %v after %s", err, took)
 		}
 		ended, cancel := context.WithCancel(t.Context())

@@ -175,7 +175,8 @@ func (s *SQLite) wrapError(_ context.Context, err error) error {
 	), errors.As(
 		err, new(*session.CorruptError),
 	), errors.As(err, new(*session.LockedError)), errors.As(err, new(*sqliteLockError)),
-		errors.Is(err, session.ErrExists), errors.Is(err, session.ErrNotFound), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		errors.Is(err, session.ErrExists), errors.Is(err, session.ErrNotFound), errors.Is(err, context.Canceled),
+		errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
 	text := err.Error()

@@ -74,8 +74,14 @@ func TestSQLiteDamage(t *testing.T) {
 func TestSQLiteHiddenAppend(t *testing.T) {
 	var corrupt *session.CorruptError
 	for statement, want := range map[string]func(got session.Session, err error) bool{
-		"DELETE FROM records WHERE seq = 3": func(_ session.Session, err error) bool { return errors.As(err, &corrupt) },
-		"DELETE FROM records":               func(_ session.Session, err error) bool { return errors.As(err, &corrupt) },
+		"DELETE FROM records WHERE seq = 3": func(_ session.Session,
+			err error) bool {
+			return errors.As(err, &corrupt)
+		},
+		"DELETE FROM records": func(_ session.Session,
+			err error) bool {
+			return errors.As(err, &corrupt)
+		},
 		"DELETE FROM records; DELETE FROM sessions": func(_ session.Session, err error) bool {
 			return errors.Is(err, session.ErrNotFound) && !errors.As(err, &corrupt)
 		},

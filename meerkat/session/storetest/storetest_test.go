@@ -87,7 +87,10 @@ func dropsLastRecord(w session.Writer) session.Writer {
 
 // ignoresContext appends although its context has ended.
 func ignoresContext(w session.Writer) session.Writer {
-	return writerFunc{w, func(_ context.Context, r ...session.Record) error { return w.Append(context.Background(), r...) }} //nolint:contextcheck // its fault
+	return writerFunc{w, func(_ context.Context,
+		r ...session.Record) error {
+		return w.Append(context.Background(), r...)
+	}} //nolint:contextcheck // its fault
 }
 
 // ignoresFailure accepts an append after one that failed.

@@ -156,8 +156,10 @@ func readHAR(name string, data []byte) (Recording, error) {
 }
 
 func (e harEntry) toInteraction() (in cassette.Interaction, err error) {
-	in.Request = cassette.Request{Method: e.Request.Method, URL: e.Request.URL, Proto: protocolName(e.Request.HTTPVersion), Header: headerOf(e.Request.Headers)}
-	in.Response = cassette.Response{Status: e.Response.Status, Proto: protocolName(e.Response.HTTPVersion), Header: headerOf(e.Response.Headers)}
+	in.Request = cassette.Request{Method: e.Request.Method, URL: e.Request.URL,
+		Proto: protocolName(e.Request.HTTPVersion), Header: headerOf(e.Request.Headers)}
+	in.Response = cassette.Response{Status: e.Response.Status, Proto: protocolName(e.Response.HTTPVersion),
+		Header: headerOf(e.Response.Headers)}
 	in.Duration = time.Duration(max(e.Time, 0) * float64(time.Millisecond)).Round(time.Microsecond)
 	if e.Started != unknownStart {
 		in.Started, _ = time.Parse(time.RFC3339, e.Started)
@@ -259,7 +261,8 @@ func restoreExtras(in *cassette.Interaction, extras map[string]string) (err erro
 // tool is who writes it, name and version. Read gives the same interactions
 // back, by an extension called _cassette; only bytes in names and values that
 // are not UTF-8 are lost, which JSON cannot hold (cassette.Difference finds them).
-func WriteHAR(w io.Writer, tool, version string, meta cassette.Meta, loss cassette.Loss, list iter.Seq2[cassette.Interaction, error]) error {
+func WriteHAR(w io.Writer, tool, version string, meta cassette.Meta, loss cassette.Loss,
+	list iter.Seq2[cassette.Interaction, error]) error {
 	head, err := json.Marshal(harCreator{tool, version})
 	if err != nil {
 		return err
@@ -337,7 +340,8 @@ func responseOf(r cassette.Response) harResponse {
 	content.Size = &size
 	return harResponse{
 		Status: r.Status, StatusText: http.StatusText(r.Status), HTTPVersion: r.Proto, Cookies: []struct{}{},
-		Headers: headerPairs(r.Header), Content: content, RedirectURL: r.Header.Get("Location"), HeadersSize: -1, BodySize: size,
+		Headers: headerPairs(r.Header), Content: content, RedirectURL: r.Header.Get("Location"), HeadersSize: -1,
+		BodySize: size,
 	}
 }
 

@@ -134,7 +134,8 @@ func Read(name string, data []byte) (Recording, error) {
 	case ext == ".partial" || IsCassette(text):
 		return readCassette(name, Cassette, data)
 	case mitmproxyFlow.Match(text):
-		return Recording{}, fmt.Errorf("%s: is a flow file of mitmproxy; export it with mitmproxy 10.1 or newer: mitmdump -nr %s --set hardump=out.har", name, path.Base(name))
+		return Recording{},
+			fmt.Errorf("%s: is a flow file of mitmproxy; export it with mitmproxy 10.1 or newer: mitmdump -nr %s --set hardump=out.har", name, path.Base(name))
 	case text[0] == '[' && (ext == ".json" || json.Valid(text)):
 		return readNock(name, text)
 	case text[0] == '{':
@@ -265,7 +266,8 @@ func isCanonical(h map[string][]string) bool {
 
 // notRecordingError says what a file should have been.
 func notRecordingError(name, problem string) error {
-	return fmt.Errorf("%s: %s; %w (cassette, go-vcr, vcrpy, VCR, nock, HAR or the corpus layout)", name, problem, ErrNotRecording)
+	return fmt.Errorf("%s: %s; %w (cassette, go-vcr, vcrpy, VCR, nock, HAR or the corpus layout)", name, problem,
+		ErrNotRecording)
 }
 
 // brokenError is the error for a recording that is damaged. It does not wrap ErrNotRecording,
@@ -276,7 +278,8 @@ func brokenError(name, problem string) error {
 
 // unknownVersion is the error for a version of a format that this build does not read.
 func unknownVersion(name string, format Format, version, reads string) error {
-	return fmt.Errorf("%s: %s version %q is unknown, this build reads %s; convert it, for example to HAR", name, format, version, reads)
+	return fmt.Errorf("%s: %s version %q is unknown, this build reads %s; convert it, for example to HAR", name, format,
+		version, reads)
 }
 
 // unreadableError names the path and the reason of an I/O error.

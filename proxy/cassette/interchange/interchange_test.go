@@ -39,7 +39,8 @@ func TestFilesOfOtherTools(t *testing.T) {
 				t.Fatal(err)
 			}
 			zipped := packed(t, string(data), func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })
-			if rec, err := Read(file+".gz", []byte(zipped)); err != nil || rec.Format != format || len(rec.Interactions) != 2 {
+			if rec, err := Read(file+".gz", []byte(zipped)); err != nil || rec.Format != format ||
+				len(rec.Interactions) != 2 {
 				t.Errorf("gzipped: %v, %s, %d interactions", err, rec.Format, len(rec.Interactions))
 			}
 			rec, err := Read(file, data)
@@ -48,11 +49,15 @@ func TestFilesOfOtherTools(t *testing.T) {
 			}
 			stream, compressed := rec.Interactions[0], rec.Interactions[1]
 			checkStream(t, stream)
-			if format == GoVCR && (stream.Duration <= 0 || stream.Request.Proto != "HTTP/1.1" || stream.Response.Proto != "HTTP/1.1") {
-				t.Errorf("go-vcr tells duration and protocol: %v %q %q", stream.Duration, stream.Request.Proto, stream.Response.Proto)
+			if format == GoVCR && (stream.Duration <= 0 || stream.Request.Proto != "HTTP/1.1" ||
+				stream.Response.Proto != "HTTP/1.1") {
+				t.Errorf("go-vcr tells duration and protocol: %v %q %q", stream.Duration, stream.Request.Proto,
+					stream.Response.Proto)
 			}
 			in, err := Decoded(compressed)
-			if err != nil || string(in.Response.Body) != `{"type":"message","text":"was packed"}` || in.Response.Encoding != "gzip" && file != "vcrpy.json" || len(in.Response.Header.Values("Content-Encoding")) > 0 {
+			if err != nil || string(in.Response.Body) != `{"type":"message","text":"was packed"}` ||
+				in.Response.Encoding != "gzip" && file != "vcrpy.json" ||
+				len(in.Response.Header.Values("Content-Encoding")) > 0 {
 				t.Errorf("%v: %q %v", err, in.Response.Body, in.Response.Header)
 			}
 			if v := in.Response.Header.Get("Content-Length"); v != "" && v != "38" {
@@ -64,10 +69,12 @@ func TestFilesOfOtherTools(t *testing.T) {
 
 func checkStream(t *testing.T, in cassette.Interaction) {
 	t.Helper()
-	if string(in.Response.Body) != streamBody || string(in.Request.Body) != `{"model":"claude-sonnet-4-5","q":"Hi <ü>","messages":[]}` {
+	if string(in.Response.Body) != streamBody ||
+		string(in.Request.Body) != `{"model":"claude-sonnet-4-5","q":"Hi <ü>","messages":[]}` {
 		t.Errorf("bodies %q %q", in.Request.Body, in.Response.Body)
 	}
-	if in.Response.Status != http.StatusOK || in.Request.Method != http.MethodPost || in.Request.URL != "https://api.anthropic.com/v1/messages?beta=true" ||
+	if in.Response.Status != http.StatusOK || in.Request.Method != http.MethodPost ||
+		in.Request.URL != "https://api.anthropic.com/v1/messages?beta=true" ||
 		in.Request.Header.Get("Anthropic-Version") != "2023-06-01" || in.Response.Header.Get("Request-Id") != "req_1" {
 		t.Errorf("%+v", in)
 	}
@@ -91,7 +98,8 @@ func TestBrowserHAR(t *testing.T) {
 		t.Fatal(err, rec)
 	}
 	a, b, c := rec.Interactions[0], rec.Interactions[1], rec.Interactions[2]
-	if string(a.Response.Body) != "\xff\xfe\x00" || a.Duration != 12500*time.Microsecond || a.Request.Proto != "HTTP/2.0" || a.Response.Proto != "HTTP/1.1" {
+	if string(a.Response.Body) != "\xff\xfe\x00" || a.Duration != 12500*time.Microsecond ||
+		a.Request.Proto != "HTTP/2.0" || a.Response.Proto != "HTTP/1.1" {
 		t.Errorf("%+v", a)
 	}
 	if got := a.Request.Header; len(got) != 1 || len(got["Accept"]) != 2 {
@@ -175,19 +183,22 @@ func TestDecompressBody(t *testing.T) {
 func TestDecodedLeavesWhatItWasGiven(t *testing.T) {
 	packed := []byte(packed(t, streamBody, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }))
 	in := cassette.Interaction{
-		Request:  cassette.Request{Header: http.Header{"Content-Length": {"2"}}, Body: []byte("{}")},
-		Response: cassette.Response{Header: http.Header{"Content-Encoding": {"gzip"}, "Content-Length": {"9"}}, Body: packed},
+		Request: cassette.Request{Header: http.Header{"Content-Length": {"2"}}, Body: []byte("{}")},
+		Response: cassette.Response{Header: http.Header{"Content-Encoding": {"gzip"}, "Content-Length": {"9"}},
+			Body: packed},
 		Timeline: []cassette.Chunk{{Length: len(packed)}},
 	}
 	out, err := Decoded(in)
-	if err != nil || string(out.Response.Body) != streamBody || out.Timeline != nil || len(out.Response.Header) != 0 || len(out.Request.Header) != 1 {
+	if err != nil || string(out.Response.Body) != streamBody || out.Timeline != nil || len(out.Response.Header) != 0 ||
+		len(out.Request.Header) != 1 {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if len(in.Response.Header) != 2 || len(in.Timeline) != 1 {
 		t.Error("the original was changed")
 	}
 	in.Response.Body, in.Response.Header = []byte("\xff\xfe"), http.Header{"Content-Encoding": {"compress"}}
-	if _, err := Decoded(in); !errors.Is(err, errCompressed) || !strings.HasPrefix(err.Error(), "the response body is compressed") {
+	if _, err := Decoded(in); !errors.Is(err, errCompressed) ||
+		!strings.HasPrefix(err.Error(), "the response body is compressed") {
 		t.Error(err)
 	}
 }
@@ -208,7 +219,8 @@ func TestBadInput(t *testing.T) {
 		bomb.WriteString(strings.TrimSuffix(strings.Repeat("*"+prev+",", 9), ",") + "]\n")
 	}
 	item := func(body string) string {
-		return "interactions:\n- request: {method: GET, uri: 'https://x/', headers: {}, " + body + "}\n  response: {status: {code: 200}, headers: {}, body: {string: ''}}\nversion: 1\n"
+		return "interactions:\n- request: {method: GET, uri: 'https://x/', headers: {}, " + body +
+			"}\n  response: {status: {code: 200}, headers: {}, body: {string: ''}}\nversion: 1\n"
 	}
 	gzipWriter := func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
 	gz := packed(t, item("body: x"), gzipWriter)
@@ -224,34 +236,43 @@ func TestBadInput(t *testing.T) {
 		{"x.yaml.gz", gz[:len(gz)-4], "x.yaml.gz: is damaged where it is compressed; restore it or leave it out"},
 		{"x.yaml.gz", packed(t, gz, gzipWriter), "x.yaml.gz: is not text; not a recording"},
 		{"x.yaml.gz", bomb256, "x.yaml.gz: unpacks to more than 256 MiB"},
-		{"a/x.mitm", "731:9:websocket;0:~8:response;", "a/x.mitm: is a flow file of mitmproxy; export it with mitmproxy 10.1 or newer: mitmdump -nr x.mitm --set hardump=out.har"},
+		{"a/x.mitm", "731:9:websocket;0:~8:response;",
+			"a/x.mitm: is a flow file of mitmproxy; export it with mitmproxy 10.1 or newer: mitmdump -nr x.mitm --set hardump=out.har"},
 		{"x.json", "[{\"scope\":", "x.json: is unreadable JSON (unexpected end"},
 		{"x.json", `[]`, "x.json: is a JSON array without the scope and path of nock; not a recording"},
 		{"x.yaml", `[{"scope":"a"}]`, "x.yaml: is a JSON array without the scope and path of nock"},
 		{"x.json", `[{"scope":"a","path":"/","status":"ok"}]`, "x.json: is not a recording of nock ("},
-		{"x.har", `{"log":{"version":"1.2","entries":[{"response":{"content":{"encoding":"base64","text":"[1]"}}}]}}`, "is not a JSON array of encoded chunks"},
+		{"x.har", `{"log":{"version":"1.2","entries":[{"response":{"content":{"encoding":"base64","text":"[1]"}}}]}}`,
+			"is not a JSON array of encoded chunks"},
 		{"x.yaml", "http_interactions: []", "x.yaml: holds no exchange; leave it out"},
 		{"x.har", `{"log":`, "x.har: is unreadable JSON (unexpected end"},
-		{"x.har", `{"log":{"version":"1.2","entries":{}}}`, "x.har: is not a HAR (log.entries: another kind of value belongs here"},
+		{"x.har", `{"log":{"version":"1.2","entries":{}}}`,
+			"x.har: is not a HAR (log.entries: another kind of value belongs here"},
 		{"x.har", `{"log":{"version":"7","entries":[]}}`, `x.har: har version "7" is unknown`},
 		{"x.json", `{"interactions":7}`, "x.json: is not a cassette (another kind of value belongs in it)"},
 		{"x.json", `{"interactions":` + deep, "x.json: is unreadable JSON (invalid character '['"},
 		{"x.yaml", "interactions: " + deep, "x.yaml: is unreadable YAML ("},
 		{"x.yaml", bomb.String() + "interactions: *bd1\n", "x.yaml: is not a cassette ("},
 		{"x.yaml", item("parsed_body: &a [*a]"), "interaction 0: request body: is nested more than 10,000 deep"},
-		{"x.yaml", item("parsed_body: {a: 1, a: 2}") + "version: 1\n", "x.yaml: is not a cassette (line 5: a key that is already defined)"},
-		{"x.yaml", "---\r\nmeta:\r\n    format: \"1\"\r\nversion: 1\r\ninteractions:\r\n", "x.yaml: its line ends were changed to CRLF"},
+		{"x.yaml", item("parsed_body: {a: 1, a: 2}") + "version: 1\n",
+			"x.yaml: is not a cassette (line 5: a key that is already defined)"},
+		{"x.yaml", "---\r\nmeta:\r\n    format: \"1\"\r\nversion: 1\r\ninteractions:\r\n",
+			"x.yaml: its line ends were changed to CRLF"},
 		{"x.yaml.partial", "", "x.yaml.partial: is empty"},
 		{"x.yaml", "Dear reader, this is prose.", "x.yaml: is YAML without interactions"},
 		{"x.yaml", "interactions:\n - {a", "x.yaml: is unreadable YAML (line "},
-		{"x.yaml", "interactions: 3\nversion: 1\n", "x.yaml: is not a cassette (line 1: another kind of value belongs here)"},
+		{"x.yaml", "interactions: 3\nversion: 1\n",
+			"x.yaml: is not a cassette (line 1: another kind of value belongs here)"},
 		{"x.yaml", "version: 2\ninteractions: []\n", "x.yaml: holds no exchange; leave it out"},
 		{"x.yaml", item("body: !!binary '%'"), "x.yaml: interaction 0: request body: illegal base64"},
-		{"x.yaml", strings.Replace(item("body: x"), "{code: 200}", "{code: many}", 1), "x.yaml: interaction 0: response status:"},
-		{"x.yaml", strings.Replace(string(goVCR), "version: 2", "version: 99", 1), `x.yaml: go-vcr version "99" is unknown, this build reads 1 and 2; convert it`},
+		{"x.yaml", strings.Replace(item("body: x"), "{code: 200}", "{code: many}", 1),
+			"x.yaml: interaction 0: response status:"},
+		{"x.yaml", strings.Replace(string(goVCR), "version: 2", "version: 99", 1),
+			`x.yaml: go-vcr version "99" is unknown, this build reads 1 and 2; convert it`},
 		{"x.json", `{"a":1}`, `x.json: is JSON without "log"`},
 		{"x.har", `{"log":{"version":"1.2","entries":[]}}`, "x.har: holds no exchange"},
-		{"x.har", `{"log":{"version":"1.2","entries":[]}}{}`, "x.har: is unreadable JSON (invalid character '{' after top-level value)"},
+		{"x.har", `{"log":{"version":"1.2","entries":[]}}{}`,
+			"x.har: is unreadable JSON (invalid character '{' after top-level value)"},
 	} {
 		start := time.Now()
 		_, err := Read(tt.name, []byte(tt.data))
@@ -289,24 +310,35 @@ func FuzzRead(f *testing.F) {
 func TestSpellingsOfOtherTools(t *testing.T) {
 	const url = `"request":{"method":"post","uri":"https://api.anthropic.com/v1/messages","body":{"string":"hi"}}`
 	for _, tt := range []struct{ name, file, sent, got string }{
-		{"vcrpy without a version", `{"interactions":[{` + url + `,"response":{"status":{"code":200},"body":{"string":"ok"}}}]}`, "hi", "ok"},
-		{"vcrpy of a later version", `{"version":3,"interactions":[{` + url + `,"response":{"status":{"code":200},"body":{"string":"ok"}}}]}`, "hi", "ok"},
-		{"VCR for Ruby in JSON", `{"http_interactions":[{` + url + `,"response":{"status":{"code":200},"body":{"base64_string":"b2s="}}}]}`, "hi", "ok"},
-		{"VCR for R", "http_interactions:\n- request: {method: POST, uri: 'https://api.anthropic.com/v1/messages', body: {string: hi}, headers: {A: b}}\n" +
-			"  response: {status: 200, headers: {C: d}, body: {string: ok, file: no}}\n  recorded_at: 2025-04-27 21:48:05 GMT\n", "hi", "ok"},
-		{"vcrpy 4 of httpx", "interactions:\n- request: {method: POST, uri: 'https://api.anthropic.com/v1/messages', body: hi}\n" +
-			"  response: {content: ok, http_version: HTTP/1.1, status_code: 200}\n", "hi", "ok"},
+		{"vcrpy without a version", `{"interactions":[{` + url +
+			`,"response":{"status":{"code":200},"body":{"string":"ok"}}}]}`, "hi", "ok"},
+		{"vcrpy of a later version", `{"version":3,"interactions":[{` + url +
+			`,"response":{"status":{"code":200},"body":{"string":"ok"}}}]}`, "hi", "ok"},
+		{"VCR for Ruby in JSON", `{"http_interactions":[{` + url +
+			`,"response":{"status":{"code":200},"body":{"base64_string":"b2s="}}}]}`, "hi", "ok"},
+		{"VCR for R",
+			"http_interactions:\n- request: {method: POST, uri: 'https://api.anthropic.com/v1/messages', body: {string: hi}, headers: {A: b}}\n" +
+				"  response: {status: 200, headers: {C: d}, body: {string: ok, file: no}}\n  recorded_at: 2025-04-27 21:48:05 GMT\n", "hi", "ok"},
+		{"vcrpy 4 of httpx",
+			"interactions:\n- request: {method: POST, uri: 'https://api.anthropic.com/v1/messages', body: hi}\n" +
+				"  response: {content: ok, http_version: HTTP/1.1, status_code: 200}\n", "hi", "ok"},
 		{"vcrpy of aiohttp", "interactions:\n- request:\n    body: hi\n    headers:\n" +
 			"      ? !!python/object/apply:multidict._multidict.istr\n      - Accept\n      : - a\n" +
 			"      ? !!python/object/new:multidict._multidict.istr\n      - User-Agent\n      : - b\n      X-Plain:\n      - c\n" +
 			"    method: POST\n    uri: https://api.anthropic.com/v1/messages\n  response: {status: {code: 200}, body: {string: ok}}\n", "hi", "ok"},
-		{"HAR without a version", `{"log":{"entries":[{"startedDateTime":"2026-01-01T00:00:00Z","request":{"method":"POST","url":"https://api.anthropic.com/v1/messages","postData":{"text":"hi"}},` +
-			`"response":{"status":200,"content":{"text":"ok"}}}]}}`, "hi", "ok"},
-		{"nock without headers", `[{"scope":"https://api.anthropic.com:443","method":"POST","path":"/v1/messages","body":"hi","status":200,"response":"ok"}]`, "hi", "ok"},
-		{"nock, JSON", `[{"scope":"https://api.anthropic.com","method":"POST","path":"/v1/messages","body":{"b": 1.0, "a":"\u00e9"},"status":200,"response":["x"]}]`, `{"b":1.0,"a":"\u00e9"}`, `["x"]`},
-		{"nock, bytes", `[{"scope":"https://api.anthropic.com","method":"POST","path":"/v1/messages","body":"","status":200,"response":"6f6b","responseIsBinary":true}]`, "", "ok"},
-		{"nock, base64", `[{"scope":"https://api.anthropic.com","method":"POST","path":"/v1/messages","body":"","status":200,"response":["b2s="],"rawHeaders":["Content-Encoding","x"]}]`, "", "ok"},
-		{"nock, decoded", `[{"scope":"https://api.anthropic.com","method":"POST","path":"/v1/messages","body":"","status":200,"response":{"a":1},"rawHeaders":{"content-encoding":["gzip"]}}]`, "", `{"a":1}`},
+		{"HAR without a version",
+			`{"log":{"entries":[{"startedDateTime":"2026-01-01T00:00:00Z","request":{"method":"POST","url":"https://api.anthropic.com/v1/messages","postData":{"text":"hi"}},` +
+				`"response":{"status":200,"content":{"text":"ok"}}}]}}`, "hi", "ok"},
+		{"nock without headers",
+			`[{"scope":"https://api.anthropic.com:443","method":"POST","path":"/v1/messages","body":"hi","status":200,"response":"ok"}]`, "hi", "ok"},
+		{"nock, JSON",
+			`[{"scope":"https://api.anthropic.com","method":"POST","path":"/v1/messages","body":{"b": 1.0, "a":"\u00e9"},"status":200,"response":["x"]}]`, `{"b":1.0,"a":"\u00e9"}`, `["x"]`},
+		{"nock, bytes",
+			`[{"scope":"https://api.anthropic.com","method":"POST","path":"/v1/messages","body":"","status":200,"response":"6f6b","responseIsBinary":true}]`, "", "ok"},
+		{"nock, base64",
+			`[{"scope":"https://api.anthropic.com","method":"POST","path":"/v1/messages","body":"","status":200,"response":["b2s="],"rawHeaders":["Content-Encoding","x"]}]`, "", "ok"},
+		{"nock, decoded",
+			`[{"scope":"https://api.anthropic.com","method":"POST","path":"/v1/messages","body":"","status":200,"response":{"a":1},"rawHeaders":{"content-encoding":["gzip"]}}]`, "", `{"a":1}`},
 	} {
 		rec, err := Read("x.json", []byte(tt.file))
 		if err != nil || len(rec.Interactions) != 1 {
@@ -314,11 +346,14 @@ func TestSpellingsOfOtherTools(t *testing.T) {
 			continue
 		}
 		in := rec.Interactions[0]
-		if in.Request.Method != http.MethodPost || in.Request.URL != "https://api.anthropic.com/v1/messages" || in.Response.Status != http.StatusOK ||
-			string(in.Request.Body) != tt.sent || string(in.Response.Body) != tt.got || in.Started.IsZero() == (tt.name == "VCR for R" || strings.HasPrefix(tt.name, "HAR")) {
+		if in.Request.Method != http.MethodPost || in.Request.URL != "https://api.anthropic.com/v1/messages" ||
+			in.Response.Status != http.StatusOK ||
+			string(in.Request.Body) != tt.sent || string(in.Response.Body) != tt.got ||
+			in.Started.IsZero() == (tt.name == "VCR for R" || strings.HasPrefix(tt.name, "HAR")) {
 			t.Errorf("%s: %+v", tt.name, in)
 		}
-		if h := in.Request.Header; strings.Contains(tt.name, "aiohttp") && (h.Get("Accept") != "a" || h.Get("User-Agent") != "b" || h.Get("X-Plain") != "c") {
+		if h := in.Request.Header; strings.Contains(tt.name, "aiohttp") &&
+			(h.Get("Accept") != "a" || h.Get("User-Agent") != "b" || h.Get("X-Plain") != "c") {
 			t.Errorf("%s: headers %v", tt.name, h)
 		}
 	}
@@ -345,7 +380,8 @@ func TestReadFileIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := ReadFile(os.DirFS(dir), "long.har", "a/long.har")
-	if want := "a/long.har: is longer than 256 MiB; export fewer exchanges into one file"; err == nil || err.Error() != want {
+	if want := "a/long.har: is longer than 256 MiB; export fewer exchanges into one file"; err == nil ||
+		err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
@@ -353,13 +389,15 @@ func TestReadFileIsBounded(t *testing.T) {
 // TestHAROrder: the entries of a HAR are read in the order in which they began, unless one of them does not say when.
 func TestHAROrder(t *testing.T) {
 	entry := func(path, started string) string {
-		return `{"startedDateTime":"` + started + `","time":1,"request":{"method":"POST","url":"https://api.example/` + path + `","headers":[]},"response":{"status":200,"headers":[],"content":{"text":"{}"}}}`
+		return `{"startedDateTime":"` + started + `","time":1,"request":{"method":"POST","url":"https://api.example/` +
+			path + `","headers":[]},"response":{"status":200,"headers":[],"content":{"text":"{}"}}}`
 	}
 	for want, entries := range map[string]string{
 		"ab": entry("b", "2026-11-20T10:00:05.5Z") + "," + entry("a", "2026-11-20T11:00:01.5+01:00"),
 		"ba": entry("b", "2026-11-20T10:00:05.5Z") + "," + entry("a", ""),
 	} {
-		rec, err := Read("a.har", []byte(`{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[`+entries+`]}}`))
+		rec, err := Read("a.har", []byte(`{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[`+
+			entries+`]}}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,32 +31,39 @@ func each(list ...cassette.Interaction) iter.Seq2[cassette.Interaction, error] {
 }
 
 // nasty are fragments that break writers and readers of JSON and YAML.
-var nasty = []string{"\n", "\r\n", "\t", " ", "\n\n", "\u0085", "\u2028", "\u2029", "\ufeff", "\ufffd", "\x00", "\x7f", "\"", "\\", "<&>", "#", ": ", "- ",
+var nasty = []string{"\n", "\r\n", "\t", " ", "\n\n", "\u0085", "\u2028", "\u2029", "\ufeff", "\ufffd", "\x00", "\x7f",
+	"\"", "\\", "<&>", "#", ": ", "- ",
 	"---", "%41", "+", "&a=b", "~", "null", "{}", "data: {\"x\":1}\n\n", "\U0001f600", "日本", "abc"}
 
 func text() *rapid.Generator[string] {
-	return rapid.Map(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(nasty), rapid.String()), 0, 5), func(parts []string) string { return strings.Join(parts, "") })
+	return rapid.Map(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(nasty), rapid.String()), 0, 5),
+		func(parts []string) string { return strings.Join(parts, "") })
 }
 
 func body() *rapid.Generator[[]byte] {
-	return rapid.OneOf(rapid.Map(text(), func(s string) []byte { return []byte(s) }), rapid.SliceOfN(rapid.Byte(), 0, 40))
+	return rapid.OneOf(rapid.Map(text(), func(s string) []byte { return []byte(s) }),
+		rapid.SliceOfN(rapid.Byte(), 0, 40))
 }
 
 func header() *rapid.Generator[http.Header] {
-	return rapid.Map(rapid.MapOfN(text(), rapid.SliceOfN(text(), 1, 3), 0, 3), func(m map[string][]string) http.Header { return m })
+	return rapid.Map(rapid.MapOfN(text(), rapid.SliceOfN(text(), 1, 3), 0, 3),
+		func(m map[string][]string) http.Header { return m })
 }
 
 func interaction() *rapid.Generator[cassette.Interaction] {
 	return rapid.Custom(func(t *rapid.T) cassette.Interaction {
 		reply := body().Draw(t, "reply")
 		in := cassette.Interaction{
-			Request:  cassette.Request{Method: text().Draw(t, "method"), URL: text().Draw(t, "url"), Proto: text().Draw(t, "proto"), Header: header().Draw(t, "header"), Body: body().Draw(t, "body")},
-			Response: cassette.Response{Status: rapid.IntRange(0, 999).Draw(t, "status"), Proto: "HTTP/2.0", Header: header().Draw(t, "rheader"), Body: reply, Trailer: header().Draw(t, "trailer")},
-			End:      cassette.End(text().Draw(t, "end")), Duration: time.Duration(rapid.Int64().Draw(t, "duration")),
+			Request: cassette.Request{Method: text().Draw(t, "method"), URL: text().Draw(t, "url"),
+				Proto: text().Draw(t, "proto"), Header: header().Draw(t, "header"), Body: body().Draw(t, "body")},
+			Response: cassette.Response{Status: rapid.IntRange(0, 999).Draw(t, "status"), Proto: "HTTP/2.0",
+				Header: header().Draw(t, "rheader"), Body: reply, Trailer: header().Draw(t, "trailer")},
+			End: cassette.End(text().Draw(t, "end")), Duration: time.Duration(rapid.Int64().Draw(t, "duration")),
 		}
 		if n := len(reply); n > 0 && rapid.Bool().Draw(t, "timed") {
 			first := rapid.IntRange(0, n).Draw(t, "first")
-			in.Timeline = []cassette.Chunk{{At: time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "at")), Length: first}, {At: 2e12, Length: n - first}}
+			in.Timeline = []cassette.Chunk{{At: time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "at")), Length: first},
+				{At: 2e12, Length: n - first}}
 		}
 		return in
 	})
@@ -104,7 +111,8 @@ func TestGoVCRRoundTrip(t *testing.T) {
 
 // What JSON cannot hold is found, not hidden.
 func TestDifferenceFindsWhatHARLoses(t *testing.T) {
-	in := cassette.Interaction{Request: cassette.Request{Method: "GET", Header: http.Header{"A": {"\xff"}}, Body: []byte{}}, Response: cassette.Response{Header: http.Header{}, Body: []byte{}}}
+	in := cassette.Interaction{Request: cassette.Request{Method: "GET", Header: http.Header{"A": {"\xff"}},
+		Body: []byte{}}, Response: cassette.Response{Header: http.Header{}, Body: []byte{}}}
 	var b bytes.Buffer
 	if err := WriteHAR(&b, "recorder", "test", cassette.Meta{}, cassette.Loss{}, each(in)); err != nil {
 		t.Fatal(err)
@@ -121,11 +129,14 @@ func TestDifferenceFindsWhatHARLoses(t *testing.T) {
 // sample is a stream as a recording has it.
 func sample() cassette.Interaction {
 	return cassette.Interaction{
-		Request: cassette.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages?beta=true&x=%20", Proto: "HTTP/1.1",
+		Request: cassette.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages?beta=true&x=%20",
+			Proto:  "HTTP/1.1",
 			Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`{"q":"<ü>"}`)},
-		Response: cassette.Response{Status: 200, Proto: "HTTP/2.0", Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte(streamBody)},
-		Timeline: []cassette.Chunk{{At: time.Millisecond, Length: 20}, {At: 4 * time.Millisecond, Length: len(streamBody) - 20}},
-		End:      cassette.EndEOF, Duration: 10 * time.Millisecond,
+		Response: cassette.Response{Status: 200, Proto: "HTTP/2.0",
+			Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte(streamBody)},
+		Timeline: []cassette.Chunk{{At: time.Millisecond, Length: 20},
+			{At: 4 * time.Millisecond, Length: len(streamBody) - 20}},
+		End: cassette.EndEOF, Duration: 10 * time.Millisecond,
 	}
 }
 
@@ -149,14 +160,16 @@ func TestStockGoVCRServesTheExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := io.ReadAll(resp.Body)
-	if err != nil || string(got) != streamBody || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
+	if err != nil || string(got) != streamBody || resp.StatusCode != http.StatusOK ||
+		resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("%d %q %v %v", resp.StatusCode, got, resp.Header, err)
 	}
 }
 
 func TestHARTimesAndQuery(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteHAR(&b, "recorder", "test", cassette.Meta{Created: "2026-11-21T09:00:00Z", Provenance: "live"}, cassette.Loss{}, each(sample())); err != nil {
+	if err := WriteHAR(&b, "recorder", "test", cassette.Meta{Created: "2026-11-21T09:00:00Z", Provenance: "live"},
+		cassette.Loss{}, each(sample())); err != nil {
 		t.Fatal(err)
 	}
 	var file harFile
@@ -164,7 +177,8 @@ func TestHARTimesAndQuery(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := file.Log.Entries[0]
-	if e.Started != "2026-11-21T09:00:00Z" || e.Time != 10 || e.Timings != (harTimings{Wait: 6, Receive: 4}) || !strings.Contains(file.Log.Comment, "live") {
+	if e.Started != "2026-11-21T09:00:00Z" || e.Time != 10 || e.Timings != (harTimings{Wait: 6, Receive: 4}) ||
+		!strings.Contains(file.Log.Comment, "live") {
 		t.Errorf("%+v", e)
 	}
 	if want := []harPair{{"beta", "true"}, {"x", " "}}; !slices.Equal(e.Request.QueryString, want) {

@@ -120,7 +120,8 @@ func readVCR(name string, data []byte, root *yaml.Node) (Recording, error) {
 		list = append(list, in)
 	}
 	rec, err := newRecording(name, format, list)
-	rec.IsRespelled = slices.ContainsFunc(items, func(it vcrItem) bool { return !it.Request.Parsed.IsZero() || !it.Response.Parsed.IsZero() })
+	rec.IsRespelled = slices.ContainsFunc(items,
+		func(it vcrItem) bool { return !it.Request.Parsed.IsZero() || !it.Response.Parsed.IsZero() })
 	return rec, err
 }
 
@@ -260,7 +261,8 @@ func readNock(name string, data []byte) (Recording, error) {
 	list := make([]cassette.Interaction, len(calls))
 	for i, call := range calls {
 		list[i].Request = cassette.Request{
-			Method: cmp.Or(strings.ToUpper(call.Method), http.MethodGet), URL: strings.TrimSuffix(call.Scope, ":443") + call.Path,
+			Method: cmp.Or(strings.ToUpper(call.Method), http.MethodGet),
+			URL:    strings.TrimSuffix(call.Scope, ":443") + call.Path,
 			Header: Canonical(call.Request), Body: nockBody(call.Body, http.Header(call.Request), false),
 		}
 		list[i].Response = cassette.Response{

@@ -127,7 +127,8 @@ func (w watched) Overwrite(in cassette.Interaction) cassette.Interaction {
 	return w.redact(in, next.Overwrite)
 }
 
-func (w watched) redact(in cassette.Interaction, next func(cassette.Interaction) cassette.Interaction) cassette.Interaction {
+func (w watched) redact(in cassette.Interaction,
+	next func(cassette.Interaction) cassette.Interaction) cassette.Interaction {
 	found := w.gate.credentialsOf(in) // before next, which may overwrite them
 	defer w.gate.Learn(found...)
 	return next(in)

@@ -24,7 +24,8 @@ func simple() cassette.Interaction {
 			Method: "POST", URL: "https://api.anthropic.com/v1/messages",
 			Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`{"model":"m"}`),
 		},
-		Response: cassette.Response{Status: 200, Header: http.Header{"Server": {"x"}}, Body: []byte("data: {}\n\n"), Trailer: http.Header{}},
+		Response: cassette.Response{Status: 200, Header: http.Header{"Server": {"x"}}, Body: []byte("data: {}\n\n"),
+			Trailer: http.Header{}},
 	}
 }
 
@@ -73,10 +74,16 @@ var hexCase = strings.NewReplacer("%2F", "%2f", "%3C", "%3c", "%3E", "%3e", "%3D
 
 func TestExactSecretsAreFound(t *testing.T) {
 	sources := map[string]func(in *cassette.Interaction){
-		"authorization":      func(in *cassette.Interaction) { in.Request.Header.Set("Authorization", "Bearer "+canary) },
-		"x-api-key":          func(in *cassette.Interaction) { in.Request.Header.Set("X-Api-Key", canary) },
-		"parameter":          func(in *cassette.Interaction) { in.Request.URL += "?key=" + url.QueryEscape(canary) },
-		"repeated parameter": func(in *cassette.Interaction) { in.Request.URL += "?key=&key=" + url.QueryEscape(canary) },
+		"authorization": func(in *cassette.Interaction) {
+			in.Request.Header.Set("Authorization",
+				"Bearer "+canary)
+		},
+		"x-api-key": func(in *cassette.Interaction) { in.Request.Header.Set("X-Api-Key", canary) },
+		"parameter": func(in *cassette.Interaction) { in.Request.URL += "?key=" + url.QueryEscape(canary) },
+		"repeated parameter": func(in *cassette.Interaction) {
+			in.Request.URL += "?key=&key=" +
+				url.QueryEscape(canary)
+		},
 		"repeated field": func(in *cassette.Interaction) {
 			in.Request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 			in.Request.Body = []byte("client_secret=a&client_secret=" + url.QueryEscape(canary))
@@ -149,7 +156,8 @@ func TestMask(t *testing.T) {
 		if err := New().Check(in); err == nil {
 			continue // its rule wants other words beside it
 		}
-		if got := Mask(string(in.Response.Body)); strings.Contains(got, secret) || !strings.HasPrefix(got, "not saved: POST ") || !strings.HasSuffix(got, " and so on") {
+		if got := Mask(string(in.Response.Body)); strings.Contains(got, secret) ||
+			!strings.HasPrefix(got, "not saved: POST ") || !strings.HasSuffix(got, " and so on") {
 			t.Errorf("%s: %s", id, got)
 		}
 	}
@@ -161,7 +169,8 @@ func TestMask(t *testing.T) {
 func TestKnownPrefixesAreFound(t *testing.T) {
 	for prefix, key := range planted() {
 		for name, body := range map[string]string{
-			"JSON": `{"messages":[{"content":"use ` + key + ` please"}]}`, "start": key, "value": `{"result":"` + key + `"}`,
+			"JSON": `{"messages":[{"content":"use ` + key + ` please"}]}`, "start": key,
+			"value": `{"result":"` + key + `"}`,
 		} {
 			in := simple()
 			in.Request.Body = []byte(body)
@@ -302,7 +311,8 @@ func TestRecordedTrafficPasses(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 		// Some of these requests do hold credentials: for MCP servers.
-		forServers := strings.Contains(string(in.Request.Body), `"authorization`) || strings.Contains(string(in.Request.Body), `"custom-header-key`)
+		forServers := strings.Contains(string(in.Request.Body), `"authorization`) ||
+			strings.Contains(string(in.Request.Body), `"custom-header-key`)
 		if string(out.Request.Body) != string(in.Request.Body) && !forServers {
 			t.Errorf("%s: the request changes", path)
 		}
@@ -370,7 +380,8 @@ func TestFormsAreKnownByTheirText(t *testing.T) {
 func TestNamesNearSecrets(t *testing.T) {
 	for name, want := range map[string]bool{
 		"secretArn": false, "secret_name": false, "client_secret": true,
-		"author": false, "co_authors": false, ":authority": false, "Authorization": true, "x-auth": true, "authorization_token": true, "Author-Api-Key": true,
+		"author": false, "co_authors": false, ":authority": false, "Authorization": true, "x-auth": true,
+		"authorization_token": true, "Author-Api-Key": true,
 	} {
 		if isSecretName(name) != want {
 			t.Errorf("%s: %v", name, !want)

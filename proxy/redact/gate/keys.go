@@ -76,7 +76,8 @@ func knownKey(text []byte, i int) (kind string, key []byte, read int) {
 	}
 	isInsideWord := i > 0 && isWordByte(text[i-1])
 	for _, f := range familiesBy[firstTwo(text[i:])] {
-		if bytes.HasPrefix(text[i:], []byte(f.Prefix)) && (!isInsideWord || f.mayFollowLetters() && followsFewLetters(text, i)) {
+		if bytes.HasPrefix(text[i:], []byte(f.Prefix)) &&
+			(!isInsideWord || f.mayFollowLetters() && followsFewLetters(text, i)) {
 			key, n := f.keyAt(text, i)
 			if read += n; key != nil {
 				return f.Kind, key, read
@@ -175,7 +176,8 @@ func (f family) keyAt(text []byte, i int) (key []byte, read int) {
 
 // lacks reports whether a key has not what keys of the family have beside their letters.
 func (f family) lacks(key []byte) bool {
-	return f.Also == "digit" && !bytes.ContainsAny(key, "0123456789") || f.Also == "upper" && !bytes.Equal(bytes.ToUpper(key), key)
+	return f.Also == "digit" && !bytes.ContainsAny(key, "0123456789") ||
+		f.Also == "upper" && !bytes.Equal(bytes.ToUpper(key), key)
 }
 
 // isPlaceholder reports whether half of a key is one character again and again: ghp_xxxxxxxx.
@@ -241,11 +243,13 @@ func privateKeyAt(text []byte, start int) []byte {
 	at += label
 	rest := text[at:max(at, min(len(text), start+maxKey))]
 	line := bytes.TrimLeft(rest[:min(len(rest), maxBeforeLine)], "\\nrt\r\n\t 0123456789→+-|>:")
-	if isReplaced := bytes.HasPrefix(line, []byte("REDACTED")); isReplaced || hasNoText(line[:min(len(line), leastKeyLine)]) {
+	if isReplaced := bytes.HasPrefix(line, []byte("REDACTED")); isReplaced ||
+		hasNoText(line[:min(len(line), leastKeyLine)]) {
 		return nil // what was replaced in base64 decodes to no text
 	}
 	body, behind, _ := bytes.Cut(rest, []byte(privateKeyLast))
-	if n := labelLength(behind); n > 0 && !bytes.Contains(body, []byte(privateKeyBegin)) && !bytes.Contains(body, []byte(`"`)) {
+	if n := labelLength(behind); n > 0 && !bytes.Contains(body, []byte(privateKeyBegin)) &&
+		!bytes.Contains(body, []byte(`"`)) {
 		return text[start : at+len(body)+len(privateKeyLast)+n]
 	}
 	return bytes.TrimRight(text[start:at+cutKeyLength(rest)], "\r\n\t ")
@@ -255,7 +259,8 @@ func privateKeyAt(text []byte, start int) []byte {
 // escaped. They end where a short word, a byte that no key has or the boundary of a part follows.
 func cutKeyLength(text []byte) int {
 	for n, c := range text {
-		if c == '\n' && bytes.HasPrefix(text[n+1:], []byte("--")) || c == ' ' && !startsKeyLine(text[n+1:]) || !isAlphanumeric(c) && strings.IndexByte("+/=\\\r\n\t :,-", c) < 0 {
+		if c == '\n' && bytes.HasPrefix(text[n+1:], []byte("--")) || c == ' ' && !startsKeyLine(text[n+1:]) ||
+			!isAlphanumeric(c) && strings.IndexByte("+/=\\\r\n\t :,-", c) < 0 {
 			return n
 		}
 	}

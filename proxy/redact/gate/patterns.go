@@ -26,7 +26,8 @@ var ownRules []byte
 // withoutContext are the rules that are left out. The first ones take any value after
 // a word like "key" for a secret; a conversation about keys would lose its recording. The
 // others are covered by a family that looks closer.
-var withoutContext = []string{"generic-api-key", "kubernetes-secret-yaml", "curl-auth-header", "curl-auth-user", "jwt", "jwt-base64", "private-key"}
+var withoutContext = []string{"generic-api-key", "kubernetes-secret-yaml", "curl-auth-header", "curl-auth-user", "jwt",
+	"jwt-base64", "private-key"}
 
 // alsoAllowed are expressions for what a rule finds and is none, by the ids of rules.
 // hashicorp-tf-password is for files of Terraform; in other texts single words and names
@@ -162,8 +163,10 @@ func lower(c byte) byte {
 // beginsWith reports whether what an expression matches begins with one of the words,
 // each long enough to be there on purpose.
 func beginsWith(expression string, words []string) bool {
-	plain := strings.ToLower(strings.NewReplacer("(", "", "?:", "", "?i:", "", "?-i:", "", `\.`, ".").Replace(expression))
-	return slices.ContainsFunc(words, func(w string) bool { return len(w) >= 4 && strings.HasPrefix(plain, strings.ToLower(w)) })
+	plain := strings.ToLower(strings.NewReplacer("(", "", "?:", "", "?i:", "", "?-i:", "", `\.`,
+		".").Replace(expression))
+	return slices.ContainsFunc(words,
+		func(w string) bool { return len(w) >= 4 && strings.HasPrefix(plain, strings.ToLower(w)) })
 }
 
 // How far from its anchor a secret and what belongs to it reach, in bytes.

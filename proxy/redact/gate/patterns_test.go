@@ -33,7 +33,8 @@ func madeUp() map[string]string {
 		}
 		return string(out)
 	}
-	const hex, small, all = "0123456789abcdef", "abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	const hex, small, all = "0123456789abcdef", "abcdefghijklmnopqrstuvwxyz0123456789",
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	return map[string]string{
 		"databricks-api-token":          "dapi" + of(hex, 32),
 		"shopify-access-token":          "shp" + "at_" + of(hex, 32),
@@ -60,8 +61,9 @@ func TestGitleaksRules(t *testing.T) {
 	}
 	for id, secret := range madeUp() {
 		for place, body := range map[string]string{
-			"plain": "the value is " + secret + " today", "line": secret + "\n", "JSON": `{"text":` + quoted("use "+secret+"\nnow") + `}`,
-			"far": strings.Repeat("some words and ", 20_000) + secret + strings.Repeat(" and more", 20_000),
+			"plain": "the value is " + secret + " today", "line": secret + "\n",
+			"JSON": `{"text":` + quoted("use "+secret+"\nnow") + `}`,
+			"far":  strings.Repeat("some words and ", 20_000) + secret + strings.Repeat(" and more", 20_000),
 		} {
 			in := simple()
 			in.Response.Body = []byte(body)
@@ -79,7 +81,9 @@ func TestGitleaksRules(t *testing.T) {
 		}
 	}
 	glued := madeUp()["databricks-api-token"]
-	for body, found := range map[string]bool{"key" + glued: true, "x=" + glued + ";": true, strings.Repeat("Ab3dEf9h", 4) + glued: false, "dapi and databricks": false, "dapi" + strings.Repeat("0", 32): false} {
+	for body, found := range map[string]bool{"key" + glued: true, "x=" + glued + ";": true,
+		strings.Repeat("Ab3dEf9h", 4) + glued: false, "dapi and databricks": false,
+		"dapi" + strings.Repeat("0", 32): false} {
 		in := simple()
 		in.Response.Body = []byte(body)
 		if err := New().Check(in); (err != nil) != found {
@@ -90,7 +94,8 @@ func TestGitleaksRules(t *testing.T) {
 
 // A word in quotes after "password" costs no recording.
 func TestWordsAfterPassword(t *testing.T) {
-	for value, found := range map[string]bool{"j_password": false, "required": false, "your-password": false, "KWWUZZFA": false, "Newpassword1": false, "Sommer" + "haus": false,
+	for value, found := range map[string]bool{"j_password": false, "required": false, "your-password": false,
+		"KWWUZZFA": false, "Newpassword1": false, "Sommer" + "haus": false,
 		"kXbWqTnPz" + "LmRvJc": true, "lift8-kettle3" + "x": true} {
 		in := simple()
 		in.Response.Body = []byte(`db_password = "` + value + `"`)
@@ -102,7 +107,8 @@ func TestWordsAfterPassword(t *testing.T) {
 
 // Text that is full of anchors takes time in proportion to its length.
 func TestPatternsAreLinear(t *testing.T) {
-	for _, word := range []string{"sk-ant-api03-", "adafruit ", "dapi", "https://hooks.slack.com/", "sumo sentry jira "} {
+	for _, word := range []string{"sk-ant-api03-", "adafruit ", "dapi", "https://hooks.slack.com/",
+		"sumo sentry jira "} {
 		in := simple()
 		in.Response.Body = []byte(strings.Repeat(word, (1<<20)/len(word)))
 		began := time.Now()
@@ -123,7 +129,8 @@ func TestTeach(t *testing.T) {
 		t.Fatal(err)
 	}
 	var learnt []string
-	if !hit.Teach(func(secrets ...string) bool { learnt = secrets; return true }) || len(learnt) != 1 || learnt[0] != secret {
+	if !hit.Teach(func(secrets ...string) bool { learnt = secrets; return true }) || len(learnt) != 1 ||
+		learnt[0] != secret {
 		t.Errorf("taught %q", learnt)
 	}
 	if new(Hit).Teach(func(...string) bool { t.Error("taught nothing"); return true }) {
@@ -190,7 +197,8 @@ func TestPrivateKeys(t *testing.T) {
 // A private key of PGP is found as a whole, with lines about it that no other key has.
 func TestPGPKeys(t *testing.T) {
 	const kind = " PGP PRIVATE KEY" // alone, so that no search for keys finds one here
-	key := "-----BEGIN" + kind + " BLOCK-----\nVersion: GnuPG v1.4.11 (GNU/Linux)\n\n" + strings.Repeat("Ab3dEf9h", 8) + "\n=abcd\n-----END" + kind + " BLOCK-----"
+	key := "-----BEGIN" + kind + " BLOCK-----\nVersion: GnuPG v1.4.11 (GNU/Linux)\n\n" + strings.Repeat("Ab3dEf9h", 8) +
+		"\n=abcd\n-----END" + kind + " BLOCK-----"
 	in := simple()
 	in.Response.Body = []byte("see " + key + " there")
 	var hit *Hit
@@ -207,7 +215,8 @@ func TestPGPKeys(t *testing.T) {
 func TestLongestKey(t *testing.T) {
 	for _, f := range families {
 		text := []byte(f.Prefix + strings.Repeat("A1b2"+f.Letters, maxKey))
-		if key, _ := f.keyAt(text, 0); f.Also == "" && f.Prefix != signedTokenBegin && f.Prefix != privateKeyBegin && len(key) != maxKey {
+		if key, _ := f.keyAt(text, 0); f.Also == "" && f.Prefix != signedTokenBegin && f.Prefix != privateKeyBegin &&
+			len(key) != maxKey {
 			t.Errorf("%s: %d bytes", f.Prefix, len(key))
 		}
 	}
@@ -219,10 +228,12 @@ func TestMaskRequest(t *testing.T) {
 	secrets := madeUp()
 	one, two := secrets["linear-api-key"], secrets["databricks-api-token"]
 	redactor := &replacer{}
-	for body, isMasked := range map[string]bool{"use " + one + " and " + two: true, "again " + two: true, "nothing": false} {
+	for body, isMasked := range map[string]bool{"use " + one + " and " + two: true, "again " + two: true,
+		"nothing": false} {
 		for range 2 {
 			out := New().MaskRequest(cassette.Request{Body: []byte(body)}, redactor)
-			if text := string(out.Body); strings.Contains(text, one) || strings.Contains(text, two) || (text != body) != isMasked {
+			if text := string(out.Body); strings.Contains(text, one) || strings.Contains(text, two) ||
+				(text != body) != isMasked {
 				t.Errorf("%s: %s", body, text)
 			}
 		}

@@ -14,7 +14,8 @@ func TestPassedTexts(t *testing.T) {
 	const secret = "Zr9Wm4Xk1Vb8Nc5J7Hq2"
 	long := strings.Repeat("The river runs through a wide valley. ", 300)
 	body := func(texts ...string) cassette.Interaction {
-		return cassette.Interaction{Request: cassette.Request{Body: fmt.Appendf(nil, `{"messages":["%s"]}`, strings.Join(texts, `","`))}}
+		return cassette.Interaction{Request: cassette.Request{Body: fmt.Appendf(nil, `{"messages":["%s"]}`,
+			strings.Join(texts, `","`))}}
 	}
 	middle := long[:5000] + secret + long[5000:]
 	g := New()
@@ -28,7 +29,8 @@ func TestPassedTexts(t *testing.T) {
 		t.Errorf("%d bytes are searched again", len(short))
 	}
 	const key = "sk-ant-api03-Zk3v9Qm2Lx7Rt4Vw1Zp6Kc8Hq5Nb0Yd-Zk3v9Qm2Lx7Rt4Vw1Zp6Kc8Hq5Nb0Yd"
-	for _, beside := range []cassette.Interaction{body(long, key, middle), body(long+key, middle), body(key+long, middle)} {
+	for _, beside := range []cassette.Interaction{body(long, key, middle), body(long+key, middle),
+		body(key+long, middle)} {
 		if g.Check(beside) == nil {
 			t.Errorf("a key beside a text that passed is not found: %s", beside.Request.Body[:100])
 		}

@@ -30,7 +30,8 @@ func TestShortSecretsAreWords(t *testing.T) {
 			t.Errorf("%s: found %v", text, got)
 		}
 	}
-	for name, want := range map[string]bool{"x-long-enough-1": true, "Long-Enough-11": true, "x-hunter22": false, "long-enough": false} {
+	for name, want := range map[string]bool{"x-long-enough-1": true, "Long-Enough-11": true, "x-hunter22": false,
+		"long-enough": false} {
 		if got := set.inName(name); got != want {
 			t.Errorf("name %s: found %v", name, got)
 		}

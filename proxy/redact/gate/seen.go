@@ -27,8 +27,10 @@ func isWorthSearching(secret string) bool {
 // suspicious are the parts of header and parameter names that mean a secret;
 // innocent are the names they would take by mistake.
 var (
-	suspicious = []string{"auth", "api-key", "apikey", "api_key", "-key", "secret", "passw", "credential", "security-token", "access_token", "access-token", "refresh_token", "id_token", "session_token"}
-	innocent   = []string{"idempotency-key", "websocket-key", "www-authenticate", "cache-key", "public-key", "partition-key", "sort-key"}
+	suspicious = []string{"auth", "api-key", "apikey", "api_key", "-key", "secret", "passw", "credential",
+		"security-token", "access_token", "access-token", "refresh_token", "id_token", "session_token"}
+	innocent = []string{"idempotency-key", "websocket-key", "www-authenticate", "cache-key", "public-key",
+		"partition-key", "sort-key"}
 )
 
 // written removes "author" from names: it is not an authorization.
@@ -121,7 +123,8 @@ func (g *Gate) secretsOf(r cassette.Request) (out []string) {
 func mayBeForm(r cassette.Request) bool {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return strings.HasSuffix(kind, "form-urlencoded") ||
-		(kind == "" || kind == "application/octet-stream") && len(r.Body) > 0 && len(r.Body) < 64<<10 && r.Body[0] > ' ' && r.Body[0] != '{' && r.Body[0] != '['
+		(kind == "" || kind == "application/octet-stream") && len(r.Body) > 0 && len(r.Body) < 64<<10 &&
+			r.Body[0] > ' ' && r.Body[0] != '{' && r.Body[0] != '['
 }
 
 // topLevel returns the strings under names of secrets at the top level of a JSON

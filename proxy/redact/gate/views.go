@@ -119,7 +119,8 @@ func (s *search) searchUnpacked(packed io.Reader) *Hit {
 func isGzipHeader(run []byte) bool {
 	var space [12]byte
 	head := decodeBase64(space[:0], run[:min(len(run), 16)])
-	return len(head) >= 10 && head[3] < 1<<5 && (head[8] == 0 || head[8] == 2 || head[8] == 4) && (head[9] <= 13 || head[9] == 255)
+	return len(head) >= 10 && head[3] < 1<<5 && (head[8] == 0 || head[8] == 2 || head[8] == 4) &&
+		(head[9] <= 13 || head[9] == 255)
 }
 
 func tooLarge() *Hit { return &Hit{What: "compressed data that is too large to be searched"} }
@@ -153,7 +154,8 @@ func decodeBase64(dst, run []byte) []byte {
 	}
 	switch len(run) {
 	case 2:
-		dst = append(dst, byte(int(sextet[run[0]])<<2|int(sextet[run[1]])>>4)) //nolint:gosec // the byte is what is wanted
+		dst = append(dst,
+			byte(int(sextet[run[0]])<<2|int(sextet[run[1]])>>4)) //nolint:gosec // the byte is what is wanted
 	case 3:
 		n := int(sextet[run[0]])<<10 | int(sextet[run[1]])<<4 | int(sextet[run[2]])>>2
 		dst = append(dst, byte(n>>8), byte(n)) //nolint:gosec // the byte is what is wanted

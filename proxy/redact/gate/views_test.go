@@ -31,9 +31,12 @@ func quoted(s string) string {
 
 // bodies are ways to hide a secret in one: the redactor may not know them all.
 var bodies = map[string]func(s string) []byte{
-	"gzip":           func(s string) []byte { return packed(strings.Repeat(".", 200_000) + s) },
-	"gzip in base64": func(s string) []byte { return []byte(`{"b":"` + base64.StdEncoding.EncodeToString(packed(s)) + `"}`) },
-	"JSON in JSON":   func(s string) []byte { return []byte(`{"arguments":` + quoted(`{"k":`+quoted(s)+`}`) + `}`) },
+	"gzip": func(s string) []byte { return packed(strings.Repeat(".", 200_000) + s) },
+	"gzip in base64": func(s string) []byte {
+		return []byte(`{"b":"` +
+			base64.StdEncoding.EncodeToString(packed(s)) + `"}`)
+	},
+	"JSON in JSON": func(s string) []byte { return []byte(`{"arguments":` + quoted(`{"k":`+quoted(s)+`}`) + `}`) },
 	"URL in JSON": func(s string) []byte {
 		return []byte(strings.NewReplacer("/", "%2F", "+", "%2B", "<", `%3C`, "=", `\u0025\u0033d`).Replace(s))
 	},
@@ -65,7 +68,8 @@ var bodies = map[string]func(s string) []byte{
 	"taking turns": func(s string) (out []byte) {
 		for at := 0; at < len(s); at += 3 {
 			for choice := range 2 {
-				out = fmt.Appendf(out, `data: {"choices":[{"index":%d,"delta":{"content":%s}}]}`+"\n\n", choice, quoted(s[at:min(at+3, len(s))]))
+				out = fmt.Appendf(out, `data: {"choices":[{"index":%d,"delta":{"content":%s}}]}`+"\n\n", choice,
+					quoted(s[at:min(at+3, len(s))]))
 			}
 		}
 		return out
@@ -81,7 +85,8 @@ var bodies = map[string]func(s string) []byte{
 		return []byte(strings.Repeat(".", window-7) + strings.ReplaceAll(s, "/", `\/`))
 	},
 	"far in a string": func(s string) []byte {
-		return []byte(`{"t":"` + strings.Repeat(".", 3*window) + s[:9] + `"}` + "\n" + `{"t":"` + s[9:] + strings.Repeat(".", 3*window) + `"}`)
+		return []byte(`{"t":"` + strings.Repeat(".", 3*window) + s[:9] + `"}` + "\n" + `{"t":"` +
+			s[9:] + strings.Repeat(".", 3*window) + `"}`)
 	},
 }
 
@@ -112,9 +117,13 @@ func TestBodiesTeachSecrets(t *testing.T) {
 	for name, put := range map[string]func(in *cassette.Interaction){
 		"form": func(in *cassette.Interaction) {
 			in.Request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			in.Request.Body = []byte("a=b&client_secret=" + strings.NewReplacer("/", "%2F", "+", "%2B", "&", "%26").Replace(canary))
+			in.Request.Body = []byte("a=b&client_secret=" +
+				strings.NewReplacer("/", "%2F", "+", "%2B", "&", "%26").Replace(canary))
 		},
-		"JSON": func(in *cassette.Interaction) { in.Request.Body = []byte(`{"a":[1],"api_key":` + quoted(canary) + `}`) },
+		"JSON": func(in *cassette.Interaction) {
+			in.Request.Body = []byte(`{"a":[1],"api_key":` +
+				quoted(canary) + `}`)
+		},
 		"JSON as a form": func(in *cassette.Interaction) {
 			in.Request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 			in.Request.Body = []byte(`{"a":[1],"api_key":` + quoted(canary) + `}`)
@@ -136,7 +145,8 @@ func TestBodiesTeachSecrets(t *testing.T) {
 
 // A short secret is looked for as a word.
 func TestShortSecrets(t *testing.T) {
-	for body, found := range map[string]bool{"hunter2!": true, "is hunter2!.": true, "xhunter2!": false, "hunter3!": false} {
+	for body, found := range map[string]bool{"hunter2!": true, "is hunter2!.": true, "xhunter2!": false,
+		"hunter3!": false} {
 		g := New()
 		g.Learn("hunter2!")
 		g.Learn("anthropic")

@@ -14,7 +14,8 @@ import (
 // beginnings are the texts at which the gate begins to read: those of well-known keys, the
 // anchors of rules, what looks like packed data.
 func beginnings() map[string]bool {
-	out := map[string]bool{"H4sI": true, "H4sIBAAAAAAA////": true, "eyJhbGciOi.": true, "/AIza" + strings.Repeat("a", 35): true}
+	out := map[string]bool{"H4sI": true, "H4sIBAAAAAAA////": true, "eyJhbGciOi.": true,
+		"/AIza" + strings.Repeat("a", 35): true}
 	for _, f := range families {
 		out[f.Prefix] = true
 	}
@@ -34,11 +35,13 @@ func TestWorkIsLinear(t *testing.T) {
 		for _, between := range []string{"", ".", "=", strings.Repeat("0", 34), strings.Repeat("a", 1400)} {
 			unit := word + between
 			text := strings.Repeat(unit, size/len(unit))
-			for _, text := range []string{text, `{"signature":"` + text + `"}`, text[:size/4] + strings.Repeat("a", size)} {
+			for _, text := range []string{text, `{"signature":"` + text + `"}`,
+				text[:size/4] + strings.Repeat("a", size)} {
 				s := search{secrets: newSecretSet()}
 				_ = s.searchEverywhere([]byte(text))
 				if s.read > most*len(text) {
-					t.Errorf("%.40q again and again in %.20q: %d bytes are read %d times", unit, text, len(text), s.read/len(text))
+					t.Errorf("%.40q again and again in %.20q: %d bytes are read %d times", unit, text, len(text),
+						s.read/len(text))
 				}
 			}
 		}

@@ -12,7 +12,8 @@ import (
 
 // Collector sends spans and metrics to an OpenTelemetry collector. The caller calls
 // finish once, when the runs have ended.
-func Collector(t config.Telemetry, client *http.Client, secrets []string) (listen observe.Listener, finish func(context.Context) error, err error) {
+func Collector(t config.Telemetry, client *http.Client, secrets []string) (listen observe.Listener,
+	finish func(context.Context) error, err error) {
 	e, err := telemetry.NewExporter(telemetry.CollectorOptions{
 		Endpoint: t.Endpoint, Headers: t.Headers, HTTPClient: client, Timeout: t.Timeout,
 		Version: cli.Version(), Content: t.Content, Secrets: secrets,

@@ -55,7 +55,8 @@ type database struct {
 }
 
 // OpenBackend implements server.Database.
-func (d *database) OpenBackend(ctx context.Context, execute server.Execute, limits server.BackendLimits) (server.Backend, error) {
+func (d *database) OpenBackend(ctx context.Context, execute server.Execute,
+	limits server.BackendLimits) (server.Backend, error) {
 	if d.backend != nil {
 		return nil, errors.New("the database has a backend already")
 	}

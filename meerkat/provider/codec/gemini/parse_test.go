@@ -248,7 +248,8 @@ func TestSynthesisedIDs(t *testing.T) {
 	f := part(`{"name":"f","args":{}}`)
 	in := func(id string) string { return strings.Replace(last("STOP", f, f), `"R1"`, id, 1) }
 	anonymous := `{"candidates":[{"content":{"parts":[` + f + `]},"finishReason":"STOP"}]}`
-	first, again, other := ids(stream.Options{}, in(`"R1"`)), ids(stream.Options{}, in(`"R1"`)), ids(stream.Options{}, in(`"R2"`))
+	first, again, other := ids(stream.Options{}, in(`"R1"`)), ids(stream.Options{}, in(`"R1"`)),
+		ids(stream.Options{}, in(`"R2"`))
 	if d := cmp.Diff(first, again); d != "" {
 		t.Errorf("two readings give different ids: %s", d)
 	}

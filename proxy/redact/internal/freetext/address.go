@@ -15,7 +15,8 @@ const addressRule = "address"
 // lookAtAddress looks at the URL whose "://" is at a place.
 func (w *search) lookAtAddress(at int) {
 	address := lex.Between(at, at+len("://"))
-	for address.Start > 0 && at-address.Start < 20 && (lex.IsLetter(w.text[address.Start-1]) || w.text[address.Start-1] == '+') {
+	for address.Start > 0 && at-address.Start < 20 &&
+		(lex.IsLetter(w.text[address.Start-1]) || w.text[address.Start-1] == '+') {
 		address.Start--
 	}
 	most := min(len(w.text), at+maxAddress)

@@ -38,7 +38,8 @@ func TestRulesEarnTheirPlace(t *testing.T) {
 		for _, text := range []string{row.Request, row.Response, joined} {
 			secrets, _ := Search([]byte(text))
 			for _, s := range secrets {
-				if v := string(s.Value.In([]byte(text))); strings.Contains(v, row.Secret) || len(row.Forms) > 0 && strings.Contains(row.Forms[0], v) {
+				if v := string(s.Value.In([]byte(text))); strings.Contains(v, row.Secret) ||
+					len(row.Forms) > 0 && strings.Contains(row.Forms[0], v) {
 					finds[s.Rule]++
 				}
 			}

@@ -118,7 +118,8 @@ func mayHoldKey(text []byte) bool {
 			isOdd = true
 		}
 	}
-	return len(text)-start >= values.MinWord && (isOdd || values.IsOddLetters(text[start:])) || len(text) == afterName && isOdd
+	return len(text)-start >= values.MinWord && (isOdd || values.IsOddLetters(text[start:])) ||
+		len(text) == afterName && isOdd
 }
 
 // wordBytes says what a byte is in a word: a letter, the end of the word, or something else.
@@ -268,7 +269,8 @@ func (p *place) addAll(r *rule, in *part, value lex.Span) (isDone bool) {
 
 // allows reports whether a rule is for such a name, and for what begins behind it.
 func (p *place) allows(r *rule) bool {
-	if p.class != names.Strong && !r.Weak || r.Chosen && !p.isChosen || r.name != nil && !r.name.Match(p.name.In(p.w.text)) {
+	if p.class != names.Strong && !r.Weak || r.Chosen && !p.isChosen ||
+		r.name != nil && !r.name.Match(p.name.In(p.w.text)) {
 		return false
 	}
 	text := p.afterIt(afterName).text
@@ -373,7 +375,10 @@ func isPasswordOfUser(v []byte) bool {
 // isKeyUnder reports whether a value under a weak name is a key.
 func isKeyUnder(name []byte, v string) bool {
 	isVariable := bytes.IndexByte(name, '_') > 0 && bytes.Equal(bytes.ToUpper(name), name)
-	mayMean := isVariable || name[0] == '-' || name[0]|0x20 == 'x' && len(name) > 1 && name[1] == '-' || names.MeansSecret(name)
-	isKey := values.LooksLikeKey(v) || values.EncodedPassword(v) != nil || values.IsUUID(v) && lex.HasSuffixFold(name, "_key")
-	return values.HasSecretForm(v) || mayMean && isKey || values.IsRandom(v) && !values.IsHexadecimal(v) && !values.IsFile(v)
+	mayMean := isVariable || name[0] == '-' || name[0]|0x20 == 'x' && len(name) > 1 && name[1] == '-' ||
+		names.MeansSecret(name)
+	isKey := values.LooksLikeKey(v) || values.EncodedPassword(v) != nil ||
+		values.IsUUID(v) && lex.HasSuffixFold(name, "_key")
+	return values.HasSecretForm(v) || mayMean && isKey || values.IsRandom(v) && !values.IsHexadecimal(v) &&
+		!values.IsFile(v)
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // tableRule finds what stands in a column of a table under the name of a credential.
-var tableRule = &rule{ID: "table", Place: "literal", Example: "| user | password |\n|---|---|\n| kim | ‹V1olet-Moose› |"}
+var tableRule = &rule{ID: "table", Place: "literal",
+	Example: "| user | password |\n|---|---|\n| kim | ‹V1olet-Moose› |"}
 
 // lookAtTable looks at the cells of a column, whose name stands in the first line of a table as Markdown
 // writes it, and reports whether there is a credential:

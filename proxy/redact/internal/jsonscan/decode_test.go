@@ -10,7 +10,8 @@ import (
 )
 
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{``, `a`, `\`, `\n\t\"\\\/`, `\u0041\u00e9\u20ac`, `\u12`, `\ud83d\ude00`, `%41%4`, `a%zz+b`, "{\\\"a\\\":\\\"b\\\"}"} {
+	for _, seed := range []string{``, `a`, `\`, `\n\t\"\\\/`, `\u0041\u00e9\u20ac`, `\u12`, `\ud83d\ude00`, `%41%4`,
+		`a%zz+b`, "{\\\"a\\\":\\\"b\\\"}"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -24,7 +25,8 @@ func FuzzDecode(f *testing.F) {
 				}
 			}
 		}
-		if plain := lex.UnquoteJSON([]byte(raw)); plain != raw && !strings.Contains(raw, `\u`) && utf8.ValidString(raw) && string(DecodeJSON([]byte(raw)).Text) != plain {
+		if plain := lex.UnquoteJSON([]byte(raw)); plain != raw && !strings.Contains(raw, `\u`) &&
+			utf8.ValidString(raw) && string(DecodeJSON([]byte(raw)).Text) != plain {
 			t.Errorf("%q: %q, want %q", raw, DecodeJSON([]byte(raw)).Text, plain)
 		}
 		if plain, err := url.QueryUnescape(raw); err == nil && string(DecodeURL(raw).Text) != plain {

@@ -76,12 +76,14 @@ var regionNames = func() map[string]Region {
 
 // HoldsHeaders reports whether a name is that of the headers or of the environment of another program.
 func HoldsHeaders(name []byte) bool {
-	return len(name) <= names.MaxLength && (regionNames[string(name)] == Headers || regionNames[names.Spelling(name)] == Headers)
+	return len(name) <= names.MaxLength &&
+		(regionNames[string(name)] == Headers || regionNames[names.Spelling(name)] == Headers)
 }
 
 // isLanguage reports whether a name is the code of a language: under it are texts for people.
 func isLanguage(name []byte) bool {
-	return len(name) == 2 && languages[string(name)] || len(name) == 5 && (name[2] == '-' || name[2] == '_') && languages[string(name[:2])]
+	return len(name) == 2 && languages[string(name)] || len(name) == 5 && (name[2] == '-' || name[2] == '_') &&
+		languages[string(name[:2])]
 }
 
 var languages = lex.Set("en de fr es it pt nl pl ru ja ko zh sv da fi cs tr uk")

@@ -209,7 +209,8 @@ func (s *scanner) indexAfter(name lex.Span) (n int, ok bool) {
 func (s *scanner) notePair(text lex.Span) {
 	if n := len(s.outer) - 1; s.withRegions && n >= 0 && s.key != text {
 		switch string(s.key.In(s.b)) {
-		case "name", "key", "Name", "Key", "header", "field", "variable", "parameter", "param", "attribute", "property", "label":
+		case "name", "key", "Name", "Key", "header", "field", "variable", "parameter", "param", "attribute",
+			"property", "label":
 			s.outer[n].pairName = text
 		case "value", "Value", "val", "stringValue":
 			s.outer[n].pairing = text

@@ -51,7 +51,8 @@ func TestDeepObjectsAreNotKept(t *testing.T) {
 // and however far the strings are read.
 func TestIndex(t *testing.T) {
 	event := "data: {\"index\":1,\"delta\":{\"text\":\"some \\\"words\\\"\",\"headers\":{\"name\":\"x-key\",\"value\":\"v\"}}}\n\n"
-	for _, text := range []string{"", "no JSON", event, strings.Repeat(event, mostKept/5), strings.Repeat(event, mostKept)} {
+	for _, text := range []string{"", "no JSON", event, strings.Repeat(event, mostKept/5),
+		strings.Repeat(event, mostKept)} {
 		x := NewIndex([]byte(text))
 		for range x.Strings(true) {
 			break
@@ -59,7 +60,8 @@ func TestIndex(t *testing.T) {
 		for _, withRegions := range []bool{false, true, false} {
 			got, want := collect(x.Strings(withRegions)), collect(Strings([]byte(text), withRegions))
 			if !slices.Equal(got, want) {
-				t.Errorf("%.20q of %d bytes, %v: %d strings, want %d", text, len(text), withRegions, len(got), len(want))
+				t.Errorf("%.20q of %d bytes, %v: %d strings, want %d", text, len(text), withRegions,
+					len(got), len(want))
 			}
 		}
 		if isLong := len(text) > mostKept*len(event)/5; x.isLong != isLong {

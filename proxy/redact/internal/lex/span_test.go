@@ -7,7 +7,8 @@ import (
 
 func TestWithout(t *testing.T) {
 	spans := []Span{Between(0, 2), Between(3, 9), Between(4, 6), Between(5, 12)}
-	if got, want := Without(spans, []Span{Between(7, 8), Between(3, 10), Between(4, 5)}), []Span{Between(0, 2), Between(5, 12)}; !slices.Equal(got, want) {
+	if got, want := Without(spans, []Span{Between(7, 8), Between(3, 10), Between(4, 5)}),
+		[]Span{Between(0, 2), Between(5, 12)}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -22,14 +22,17 @@ func IsChosen(name []byte) bool {
 		}
 	}
 	low = bytes.TrimRight(low, lex.Digits)
-	return bytes.HasSuffix(low, []byte("pw")) || slices.ContainsFunc(chosenEndings, func(end []byte) bool { return bytes.HasSuffix(low, end) })
+	return bytes.HasSuffix(low, []byte("pw")) ||
+		slices.ContainsFunc(chosenEndings, func(end []byte) bool { return bytes.HasSuffix(low, end) })
 }
 
 // chosenNames are parts of the names of what people choose.
-var chosenNames = [][]byte{[]byte("pass"), []byte("pwd"), []byte("psk"), []byte("pswd"), []byte("mnemonic"), []byte("phrase")}
+var chosenNames = [][]byte{[]byte("pass"), []byte("pwd"), []byte("psk"), []byte("pswd"), []byte("mnemonic"),
+	[]byte("phrase")}
 
 // chosenEndings are the ends of such names in other languages.
-var chosenEndings = [][]byte{[]byte("kennwort"), []byte("senha"), []byte("contrasena"), []byte("haslo"), []byte("heslo"), []byte("wachtwoord"), []byte("adgangskode"), []byte("salasana"), []byte("lozinka")}
+var chosenEndings = [][]byte{[]byte("kennwort"), []byte("senha"), []byte("contrasena"), []byte("haslo"),
+	[]byte("heslo"), []byte("wachtwoord"), []byte("adgangskode"), []byte("salasana"), []byte("lozinka")}
 
 // IsCode reports whether a name is that of a code of a few digits that proves who somebody is.
 func IsCode(name []byte) bool {
@@ -39,7 +42,8 @@ func IsCode(name []byte) bool {
 
 // isCodeName is [IsCode] for a name in lower case and without separators.
 func isCodeName(joined []byte) bool {
-	return string(joined) == "pin" || slices.ContainsFunc(codeEndings, func(end string) bool { return bytes.HasSuffix(joined, []byte(end)) })
+	return string(joined) == "pin" ||
+		slices.ContainsFunc(codeEndings, func(end string) bool { return bytes.HasSuffix(joined, []byte(end)) })
 }
 
 var codeEndings = lex.Words(

@@ -24,7 +24,8 @@ func splitName(space []byte, name string) nameWords {
 			isInside = false
 			continue
 		}
-		isHump := lex.IsUpper(c) && isInside && (!lex.IsUpper(name[i-1]) || i+1 < len(name) && lex.IsLetter(name[i+1]) && !lex.IsUpper(name[i+1]))
+		isHump := lex.IsUpper(c) && isInside &&
+			(!lex.IsUpper(name[i-1]) || i+1 < len(name) && lex.IsLetter(name[i+1]) && !lex.IsUpper(name[i+1]))
 		if !isInside || isHump {
 			previous, last, lastAt = last, len(joined), i
 		}

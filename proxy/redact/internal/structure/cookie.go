@@ -19,7 +19,8 @@ func cookieSpans(line []byte) (out []lex.Span) {
 	at := 0
 	for part := range bytes.SplitSeq(line, []byte(";")) {
 		name, value, isPair := bytes.Cut(part, []byte("="))
-		if end := at + len(part); isPair && len(value) > 0 && !cookieAttributes[strings.ToLower(string(bytes.TrimSpace(name)))] {
+		if end := at + len(part); isPair && len(value) > 0 &&
+			!cookieAttributes[strings.ToLower(string(bytes.TrimSpace(name)))] {
 			out = append(out, lex.Between(end-len(value), end))
 		} else if !isPair && at == 0 {
 			out = append(out, lex.Between(0, end))
@@ -39,7 +40,8 @@ func CookieValues(h http.Header) (out []string) {
 		}
 		for _, line := range lines {
 			for part := range strings.SplitSeq(line, ";") {
-				if key, v, ok := strings.Cut(strings.TrimSpace(part), "="); ok && !cookieAttributes[strings.ToLower(key)] {
+				if key, v, ok := strings.Cut(strings.TrimSpace(part), "="); ok &&
+					!cookieAttributes[strings.ToLower(key)] {
 					out = append(append(out, strings.Trim(v, `"`)), signedCookie(v)...)
 				}
 			}

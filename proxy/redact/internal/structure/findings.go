@@ -29,7 +29,8 @@ func dropGuessable(b []byte, spans []lex.Span) []lex.Span {
 
 // secretSpans returns those spans of a text that nobody can guess.
 func secretSpans(text []byte, spans []lex.Span) []lex.Span {
-	return slices.DeleteFunc(spans, func(s lex.Span) bool { return !values.IsSecretIn(s.In(text), values.LiteralKeyPlace) })
+	return slices.DeleteFunc(spans,
+		func(s lex.Span) bool { return !values.IsSecretIn(s.In(text), values.LiteralKeyPlace) })
 }
 
 // SecretsIn returns the secrets at the spans of a body, decoded.

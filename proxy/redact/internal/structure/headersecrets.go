@@ -24,7 +24,8 @@ func HeaderSecrets(h http.Header) (out []string) {
 				out = append(out, protocolSecrets(v)...)
 			case AddressHeaders[lower]:
 				out = append(out, AddressesIn(v)...)
-			case (wires.Words().PayerHeaders[lower] || wires.Words().AccountHeaders[lower]) && isAccountID(v) && !StaysInHeader(lower, v):
+			case (wires.Words().PayerHeaders[lower] || wires.Words().AccountHeaders[lower]) && isAccountID(v) &&
+				!StaysInHeader(lower, v):
 				out = append(out, v)
 			}
 		}
@@ -68,7 +69,8 @@ func LikelyKeys(h http.Header) map[string]string {
 	var out map[string]string
 	for name, lines := range h {
 		lower := strings.ToLower(name)
-		if len(lines) == 0 || isKnownClear(lower) || Dropped[lower] || AddressHeaders[lower] || IsCredentialHeader(lower) {
+		if len(lines) == 0 || isKnownClear(lower) || Dropped[lower] || AddressHeaders[lower] ||
+			IsCredentialHeader(lower) {
 			continue
 		}
 		if v := lines[0]; names.Classify(lower) == names.Public || !values.LooksLikeKey(v) || StaysInHeader(lower, v) {

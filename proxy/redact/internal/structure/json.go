@@ -98,7 +98,8 @@ func (j *jsonSearch) lookAt(s jsonscan.String) {
 // lookAtArgument looks at a value in an object of a tool's arguments as at one in a document that is
 // written as a string: that is how other providers write the same arguments.
 func (j *jsonSearch) lookAtArgument(s jsonscan.String, previous []byte) {
-	said := jsonSearch{b: j.b, isReply: true, isSaid: true, isIssuer: j.isIssuer, depth: j.depth, names: j.names, seen: j.seen, previous: previous}
+	said := jsonSearch{b: j.b, isReply: true, isSaid: true, isIssuer: j.isIssuer, depth: j.depth, names: j.names,
+		seen: j.seen, previous: previous}
 	s.IsArgument = false
 	said.lookAt(s)
 	j.previous = said.previous
@@ -158,7 +159,8 @@ func (j *jsonSearch) lookAtSetting(s jsonscan.String, class names.Class) {
 	case !j.isReply && jsonscan.HoldsHeaders(s.Key.In(j.b)) && bytes.IndexAny(text, "=:") > 0:
 		at := bytes.IndexAny(text, "=:") // "env": ["NAME=VALUE"]
 		name, value := text[:at], bytes.TrimLeft(text[at+1:], " ")
-		if v := string(value); v != "" && !isKnownSetting(name, j.names.Class(name), v) && !values.IsReference(v) && !values.IsAddress(v) {
+		if v := string(value); v != "" && !isKnownSetting(name, j.names.Class(name), v) && !values.IsReference(v) &&
+			!values.IsAddress(v) {
 			j.add(s.Value.End-len(value), []lex.Span{lex.Between(0, len(value))})
 		} else {
 			j.add(s.Value.Start, settingIn(text))
@@ -183,7 +185,8 @@ func (j *jsonSearch) lookAtSaid(s jsonscan.String, class names.Class) {
 	}
 	isDocument := jsonscan.IsDocument(text) || bytes.Contains(text, []byte(`\":`))
 	if j.depth < jsonscan.DeepestNested && len(text) <= jsonscan.MaxNested && isDocument {
-		j.found.Said = append(j.found.Said, lex.Shifted(j.credentialsIn(s.Value.Start, text, true, true), s.Value.Start)...)
+		j.found.Said = append(j.found.Said,
+			lex.Shifted(j.credentialsIn(s.Value.Start, text, true, true), s.Value.Start)...)
 	}
 }
 

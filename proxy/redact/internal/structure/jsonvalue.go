@@ -28,7 +28,8 @@ func (j *jsonSearch) meansCredential(s jsonscan.String, class names.Class, value
 		return false
 	case values.HasSecretForm(value):
 		return true
-	case s.Region == jsonscan.Headers && !j.isReply && (s.IsPair || !isValueName(key)) && !isKnownSetting(key, class, value):
+	case s.Region == jsonscan.Headers && !j.isReply && (s.IsPair || !isValueName(key)) &&
+		!isKnownSetting(key, class, value):
 		return true
 	}
 	switch j.classInside(s, class, value) {
@@ -73,7 +74,8 @@ func (j *jsonSearch) classInside(s jsonscan.String, class names.Class, value str
 // isStrongInside reports whether the name of an object, or the endpoint, makes a credential of a value.
 func (j *jsonSearch) isStrongInside(key, outer []byte, class, parent names.Class, value string) bool {
 	switch {
-	case isValueName(key) && (parent == names.Strong || j.isIssuer), parent == names.Strong && names.IsQualifier(string(key)):
+	case isValueName(key) && (parent == names.Strong || j.isIssuer),
+		parent == names.Strong && names.IsQualifier(string(key)):
 		return true // {"client_secret": {"value": …}}
 	case j.isIssuer && !j.isReply && IsParameter(string(key), []byte(value)):
 		return true // as in a form: {"grant_type": …, "code": …}
@@ -87,10 +89,12 @@ func (j *jsonSearch) isStrongValue(key []byte, value string) bool {
 	secret := values.WithoutScheme(value)
 	switch {
 	case j.isSaid:
-		return values.IsSecretIn([]byte(secret), values.LiteralPlaceUnder(key)) || names.IsCodeList(key) && values.IsOneTimeWord([]byte(value))
+		return values.IsSecretIn([]byte(secret), values.LiteralPlaceUnder(key)) ||
+			names.IsCodeList(key) && values.IsOneTimeWord([]byte(value))
 	case j.isReply:
 		return values.IsIssued(value) || values.IsHardToGuess(value) ||
-			values.IsWordOfKey(value) && (names.IsCodeList(key) || j.isIssuer && values.GuessBits(value) >= values.LeastIssuedBits)
+			values.IsWordOfKey(value) && (names.IsCodeList(key) ||
+				j.isIssuer && values.GuessBits(value) >= values.LeastIssuedBits)
 	}
 	return strings.Count(secret, " ") < 2 || !values.IsSentence(value) || names.IsChosen(key)
 }

@@ -50,7 +50,8 @@ func (j *jsonSearch) nestedCredentials(offset int, raw []byte) []lex.Span {
 // credentialsIn finds the credentials in a text that is written as a string, at offset.
 func (j *jsonSearch) credentialsIn(offset int, raw []byte, isReply, isSaid bool) []lex.Span {
 	d := jsonscan.DecodeJSON(raw)
-	inner := jsonSearch{b: d.Text, isReply: isReply, isSaid: isSaid, isIssuer: j.isIssuer, depth: j.depth + 1, names: j.names, seen: j.seen}
+	inner := jsonSearch{b: d.Text, isReply: isReply, isSaid: isSaid, isIssuer: j.isIssuer, depth: j.depth + 1,
+		names: j.names, seen: j.seen}
 	found := inner.search(jsonscan.Strings(d.Text, true))
 	if isSaid {
 		found.Credentials = append(found.Credentials, found.Said...)

@@ -40,7 +40,8 @@ func IsParameter(name string, text []byte) bool {
 	value := parameterValue(text[:min(len(text), jsonscan.MaxNested)])
 	lower := strings.ToLower(name)
 	isSecret := isParameterSecret(name) || values.HasSecretForm(value) ||
-		unclearParams[lower] && (values.HasEntropy(value) || values.IsRandomLetters(value)) || randomParams[lower] && values.IsRandom(value)
+		unclearParams[lower] && (values.HasEntropy(value) || values.IsRandomLetters(value)) ||
+		randomParams[lower] && values.IsRandom(value)
 	return isSecret && !values.IsReference(value)
 }
 

@@ -41,7 +41,8 @@ func IssuesSecrets(in cassette.Request) bool {
 	if err != nil {
 		return false
 	}
-	for part := range strings.FieldsFuncSeq(strings.ToLower(u.Path), func(r rune) bool { return strings.ContainsRune("/:._-", r) }) {
+	for part := range strings.FieldsFuncSeq(strings.ToLower(u.Path),
+		func(r rune) bool { return strings.ContainsRune("/:._-", r) }) {
 		if issuers[part] {
 			return true
 		}

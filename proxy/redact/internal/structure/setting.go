@@ -17,7 +17,8 @@ func settingSecrets(text []byte) (out []lex.Span) {
 		return nil
 	}
 	out = AddressSecrets(text)
-	if bytes.IndexByte(text, '=') < 0 && bytes.IndexByte(text, ':') < 0 && bytes.IndexByte(text, ' ') < 0 || bytes.IndexByte(text, ';') >= 0 {
+	if bytes.IndexByte(text, '=') < 0 && bytes.IndexByte(text, ':') < 0 && bytes.IndexByte(text, ' ') < 0 ||
+		bytes.IndexByte(text, ';') >= 0 {
 		return out
 	}
 	if bytes.Contains(text, []byte("login ")) {
@@ -42,7 +43,8 @@ func settingSecrets(text []byte) (out []lex.Span) {
 func isSettingSecret(text []byte, name, value lex.Span) bool {
 	v := string(value.In(text))
 	return names.Classify(string(name.In(text))) == names.Strong && !values.IsReference(v) && !values.IsAddress(v) &&
-		!bytes.HasPrefix(text[value.End:], []byte("://")) && !isTerm(text, name, value) && !values.IsKeyID(name.In(text), value.In(text))
+		!bytes.HasPrefix(text[value.End:], []byte("://")) && !isTerm(text, name, value) &&
+		!values.IsKeyID(name.In(text), value.In(text))
 }
 
 // isTerm reports whether a name, a colon and a value are a term of some language: a scope

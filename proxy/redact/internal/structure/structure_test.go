@@ -71,7 +71,8 @@ func TestRequest(t *testing.T) {
 		"<Response><SessionToken>plain</SessionToken></Response>": {"plain"},
 		"just some words":                                         nil,
 	} {
-		if got := texts(body, Request(cassette.Request{Header: http.Header{}, Body: []byte(body)}, jsonscan.NewIndex([]byte(body))).Credentials); !slices.Equal(got, want) {
+		if got := texts(body, Request(cassette.Request{Header: http.Header{}, Body: []byte(body)},
+			jsonscan.NewIndex([]byte(body))).Credentials); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}
@@ -79,10 +80,14 @@ func TestRequest(t *testing.T) {
 
 func TestStaysInHeader(t *testing.T) {
 	for line, want := range map[[2]string]bool{
-		{"content-type", "application/json"}: true, {"x-stainless-lang", "go"}: true, {"x-stainless-api-key", "go"}: false,
-		{"x-model", "claude-opus-4-5"}: true, {"x-session-id", "9d1c250a-e61b-44d9-88ed-5944d1962f5e"}: false, {"x-page", "17"}: true,
-		{"openai-organization", "org-abc"}: true, {"openai-organization", "q7Rk2ZxV9mWp4TnB8cLd"}: false, {"x-forwarded-for", "10.0.0.1"}: false,
-		{"x-rapidapi-host", "openai-mirror.p.rapidapi.com"}: true, {"x-rapidapi-host", "q7Rk2ZxV9mWp4TnB8cLd"}: false, {"x-forwarded-host", "ann.example"}: false,
+		{"content-type", "application/json"}: true, {"x-stainless-lang", "go"}: true,
+		{"x-stainless-api-key", "go"}:  false,
+		{"x-model", "claude-opus-4-5"}: true, {"x-session-id", "9d1c250a-e61b-44d9-88ed-5944d1962f5e"}: false,
+		{"x-page", "17"}:                   true,
+		{"openai-organization", "org-abc"}: true, {"openai-organization", "q7Rk2ZxV9mWp4TnB8cLd"}: false,
+		{"x-forwarded-for", "10.0.0.1"}:                     false,
+		{"x-rapidapi-host", "openai-mirror.p.rapidapi.com"}: true, {"x-rapidapi-host", "q7Rk2ZxV9mWp4TnB8cLd"}: false,
+		{"x-forwarded-host", "ann.example"}: false,
 	} {
 		if got := StaysInHeader(line[0], line[1]); got != want {
 			t.Errorf("%s: %v", line, got)

@@ -18,7 +18,8 @@ func URLSecrets(raw string) (out []lex.Span) {
 	if at := strings.IndexAny(raw, "?#"); at >= 0 {
 		path = raw[:at]
 		out = pairSecrets([]byte(raw), at+1, out)
-		named := PairsNamed([]byte(raw), at+1, nil, func(name string) bool { return addressParams[strings.ToLower(name)] })
+		named := PairsNamed([]byte(raw), at+1, nil,
+			func(name string) bool { return addressParams[strings.ToLower(name)] })
 		named = slices.DeleteFunc(named, func(s lex.Span) bool { return values.IsReference(raw[s.Start:s.End]) })
 		out = lex.AddDisjoint(out, named)
 	}

@@ -95,7 +95,8 @@ func isJoinedWords(v string) bool {
 
 // isTitle reports whether a text is at least three words with capitals, or a number at its end.
 func isTitle(text, separator string) bool {
-	return strings.Count(text, separator) >= 2 && titleWords.MatchString(strings.ReplaceAll(text, separator, "-")) && !hasSpokenWord(text)
+	return strings.Count(text, separator) >= 2 && titleWords.MatchString(strings.ReplaceAll(text, separator, "-")) &&
+		!hasSpokenWord(text)
 }
 
 // hasSpokenWord reports whether one of the words of a value is of a sentence or a placeholder,
@@ -120,7 +121,8 @@ func IsPhrase(text, separator string) bool {
 	words := 0
 	for word := range strings.SplitSeq(text, separator) {
 		words++
-		isNumber := separator == " " && words > 1 && (hasNumber(word) || words > 3 && strings.Trim(word, lex.Alphabet) == "")
+		isNumber := separator == " " && words > 1 &&
+			(hasNumber(word) || words > 3 && strings.Trim(word, lex.Alphabet) == "")
 		if !isNumber && !isDrawnWord(word) {
 			return false
 		}
@@ -130,7 +132,8 @@ func IsPhrase(text, separator string) bool {
 
 // isDrawnWord reports whether a word may be one of a phrase that somebody drew.
 func isDrawnWord(word string) bool {
-	return len(word) >= 3 && strings.Trim(word, lex.Letters) == "" && !lex.IsUpper(word[len(word)-1]) && !spokenWords[strings.ToLower(word)]
+	return len(word) >= 3 && strings.Trim(word, lex.Letters) == "" && !lex.IsUpper(word[len(word)-1]) &&
+		!spokenWords[strings.ToLower(word)]
 }
 
 // hasNumber reports whether a word is of letters and digits.

@@ -75,7 +75,8 @@ func IsIssued(v string) bool {
 // IsWordOfKey reports whether a value is one long word and not a path. The place where it
 // stands must already say that it may be a secret.
 func IsWordOfKey(v string) bool {
-	return len(v) >= MinWord && !strings.ContainsAny(v, " \t\r\n") && !strings.Contains(v, "://") && v[0] != '/' && v[0] != '.'
+	return len(v) >= MinWord && !strings.ContainsAny(v, " \t\r\n") && !strings.Contains(v, "://") && v[0] != '/' &&
+		v[0] != '.'
 }
 
 // IsUnguessable reports whether a value is such a word that nobody can guess.

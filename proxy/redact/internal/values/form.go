@@ -55,7 +55,8 @@ func IsUUID(v string) bool { return len(v) == 36 && v[8] == '-' && uuid.MatchStr
 // HasSecretForm reports whether a value says itself what it is: a signed token, a private
 // key or the id of a key at AWS.
 func HasSecretForm(v string) bool {
-	return strings.HasPrefix(v, "-----BEGIN ") && strings.Contains(v, "PRIVATE KEY-----") || signedToken.MatchString(v) ||
+	return strings.HasPrefix(v, "-----BEGIN ") && strings.Contains(v, "PRIVATE KEY-----") ||
+		signedToken.MatchString(v) ||
 		awsKeyID.MatchString(v) || ephemeralKey.MatchString(v) || salesforceSession.MatchString(v)
 }
 

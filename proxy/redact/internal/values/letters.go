@@ -77,7 +77,8 @@ func surpriseOf(v string, least int) float64 {
 				return 0
 			}
 			words.endWord()
-		case lex.IsUpper(c) && i > 0 && (!lex.IsUpper(v[i-1]) || i+1 < len(v) && lex.IsLetter(v[i+1]) && !lex.IsUpper(v[i+1])):
+		case lex.IsUpper(c) && i > 0 &&
+			(!lex.IsUpper(v[i-1]) || i+1 < len(v) && lex.IsLetter(v[i+1]) && !lex.IsUpper(v[i+1])):
 			words.endWord() // as in getUser
 			words.addLetter(c)
 		default:

@@ -29,8 +29,10 @@ const maxReference = 200
 
 // lookup matches what a program or a person replaces by the credential.
 var lookup = regexp.MustCompile(`^(?:` + strings.Join([]string{
-	`\$\{.*\}`, `\$\(.*\)`, `\$[A-Z_][A-Z_0-9]*`, `\$[A-Za-z_]{1,40}(?:\).*)?`, `\{\{.*\}\}`, `\{\w+\}`, `<[^<>]*>`, `%\w+%`, `\[[A-Za-z _-]+\]`,
-	`\{(?:env|file):.*\}`, `(?:op|vault|ssm|keychain|env|file|secretref|secret)://?.+`, `(?:env|file|secretref):.+`, `arn:aws[a-z-]*:.+`, `projects/[^/]+/secrets/.+`, `@Microsoft\.KeyVault\(.*\)`, `ENC\[.*\]`,
+	`\$\{.*\}`, `\$\(.*\)`, `\$[A-Z_][A-Z_0-9]*`, `\$[A-Za-z_]{1,40}(?:\).*)?`, `\{\{.*\}\}`, `\{\w+\}`, `<[^<>]*>`,
+	`%\w+%`, `\[[A-Za-z _-]+\]`,
+	`\{(?:env|file):.*\}`, `(?:op|vault|ssm|keychain|env|file|secretref|secret)://?.+`, `(?:env|file|secretref):.+`,
+	`arn:aws[a-z-]*:.+`, `projects/[^/]+/secrets/.+`, `@Microsoft\.KeyVault\(.*\)`, `ENC\[.*\]`,
 	`(?:os\.environ|process\.env|import\.meta\.env|ENV|secrets|vars?|env|settings|config|local|data|self|this)(?:\.[A-Za-z_][\w.]*|\[['"]?[\w.-]+['"]?\])`,
 	`(?:[a-z]+\.)*(?:getenv|environ\.get|env|secret)\(.*\)`,
 	`[*•.xX_-]+`, `(?i)(?:your|my|some|insert|enter|replace|change|example|dummy|fake|sample)(?:[-_ ][a-z]+){1,5}`,
@@ -74,7 +76,10 @@ func isLabel(v string) bool {
 		if isNumber := len(words) > 3 && word != "" && strings.Trim(word, lex.Digits) == ""; isNumber {
 			continue // "is too short (minimum is 8 characters)"
 		}
-		if strings.IndexFunc(word, func(c rune) bool { return !unicode.IsLetter(c) && c != '-' && c != '\'' && c != '’' }) >= 0 {
+		if strings.IndexFunc(word, func(c rune) bool {
+			return !unicode.IsLetter(c) && c != '-' && c != '\'' &&
+				c != '’'
+		}) >= 0 {
 			return false
 		}
 		isAbout = isAbout || labelWords[word] || len(words) > 1 && spokenWords[word]

@@ -27,12 +27,15 @@ func TestIsSecretIn(t *testing.T) {
 }
 
 func TestIsReference(t *testing.T) {
-	for _, v := range []string{"${TOKEN}", "$TOKEN", "{{ token }}", "<your-key>", "op://vault/item", "Bearer $TOKEN", "X-Auth-Token", "DB_PASSWORD", "changeme", "Mot de passe", "is too short (minimum is 8 characters)", "/run/secrets/db", "process.env.API_KEY"} {
+	for _, v := range []string{"${TOKEN}", "$TOKEN", "{{ token }}", "<your-key>", "op://vault/item", "Bearer $TOKEN",
+		"X-Auth-Token", "DB_PASSWORD", "changeme", "Mot de passe", "is too short (minimum is 8 characters)",
+		"/run/secrets/db", "process.env.API_KEY"} {
 		if !IsReference(v) {
 			t.Errorf("%s is none", v)
 		}
 	}
-	for _, v := range []string{"", "hunter2hunter2", "q7Rk2ZxV9mWp4TnB8cLd", "/q7Rk2ZxV9mWp4TnB8cLd/k3Jd8sLq0ZmX", "saffron-Kettle-31"} {
+	for _, v := range []string{"", "hunter2hunter2", "q7Rk2ZxV9mWp4TnB8cLd", "/q7Rk2ZxV9mWp4TnB8cLd/k3Jd8sLq0ZmX",
+		"saffron-Kettle-31"} {
 		if IsReference(v) {
 			t.Errorf("%s is one", v)
 		}
@@ -40,7 +43,8 @@ func TestIsReference(t *testing.T) {
 }
 
 func TestPseudonymsAreKnown(t *testing.T) {
-	for v, want := range map[string]bool{"REDACTED": true, "REDACTEDRED": true, "REDACTEDnMaxelnm5tzhz3": true, "REDACTEDnMaxelnm5-zhz3": false, "REDACTOR": false, "": true} {
+	for v, want := range map[string]bool{"REDACTED": true, "REDACTEDRED": true, "REDACTEDnMaxelnm5tzhz3": true,
+		"REDACTEDnMaxelnm5-zhz3": false, "REDACTOR": false, "": true} {
 		if got := IsPseudonym(v); got != want {
 			t.Errorf("%q: %v", v, got)
 		}

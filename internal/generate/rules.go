@@ -144,8 +144,9 @@ Generated: ` + "`go run ./internal/generate rules`" + ` from the files below spe
 server that speaks Messages, Responses or generateContent, GW- those of gateways. *core* duties are
 those that every client needs, *agent* ones those that some well-known agent needs, *faithful* ones
 those of a server that behaves exactly as the provider does. *crash* ends a client, *wrong* makes a client go on
-with something else than the model said. A duty that is judged by *reply* is seen in any recording, by ` + "`conform check --side server`" + `.
-A duty that is judged by *answer* is seen by ` + "`conform server`" + ` and ` + "`conform gateway`" + ` only: recordings may lack what shows it.
+with something else than the model said. A duty that is judged by *reply* is seen in any recording, by
+` + "`conform check --side server`" + `. A duty that is judged by *answer* is seen by ` + "`conform server`" + `
+and ` + "`conform gateway`" + ` only: recordings may lack what shows it.
 ` + "`conform explain SV-A7`" + ` names the sources of a duty.
 
 | duty | demand | level | a breach is | breaks | judged by |

@@ -65,7 +65,8 @@ func (c *comparer) compareSides() {
 	case last.reply.End == wire.Failed || last.reply.End == wire.Cut || last.Response.End == "reset":
 		c.compareFailure(last)
 	case c.answer.Err != nil || c.answer.Response.Status/100 != 2:
-		c.Breach("GW-14", report.DutyBreach{Exchange: c.n}, "the upstream answered 200, and the client got %s", c.outcomeText())
+		c.Breach("GW-14", report.DutyBreach{Exchange: c.n}, "the upstream answered 200, and the client got %s",
+			c.outcomeText())
 	default:
 		c.compareReply(last)
 	}
@@ -97,7 +98,8 @@ func (c *comparer) compareKeys() {
 			c.Breach("GW-19", report.DutyBreach{Exchange: c.n, Path: where}, "the client's key arrived upstream")
 		}
 	}
-	if where := findText(c.upstreamKey, "", c.answer.Response.Header, c.answer.Response.Body); c.upstreamKey != "" && where != "" {
+	if where := findText(c.upstreamKey, "", c.answer.Response.Header, c.answer.Response.Body); c.upstreamKey != "" &&
+		where != "" {
 		c.Breach("GW-19", report.DutyBreach{Exchange: c.n, Path: where}, "the upstream's key came back to the client")
 	}
 }
@@ -121,13 +123,16 @@ func findText(text, url string, h http.Header, body []byte) string {
 // compareCount holds that a request is made once upstream.
 func (c *comparer) compareCount() {
 	if len(c.upstream) == 0 {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong}, "the gateway did not ask the upstream, and answered with %s", c.outcomeText())
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong},
+			"the gateway did not ask the upstream, and answered with %s", c.outcomeText())
 		return
 	}
 	c.See("GW-20")
 	for i, u := range c.upstream[:len(c.upstream)-1] {
 		if u.Response.Status == http.StatusOK && len(u.Response.Body) > 0 {
-			c.Breach("GW-20", report.DutyBreach{Exchange: c.n}, "the request was made %d times upstream; answer %d had begun with status 200 (%s)", len(c.upstream), i, u.reply.End)
+			c.Breach("GW-20", report.DutyBreach{Exchange: c.n},
+				"the request was made %d times upstream; answer %d had begun with status 200 (%s)", len(c.upstream), i,
+				u.reply.End)
 		}
 	}
 }
@@ -136,7 +141,8 @@ func (c *comparer) compareCount() {
 func (c *comparer) compareRequest(u *received) {
 	was, _ := tree.Parse(c.answer.Request.Body)
 	if u.asked.Doc == nil {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Crash}, "the body that arrived upstream is not JSON: %q", report.Shorten(string(u.Request.Body)))
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Crash},
+			"the body that arrived upstream is not JSON: %q", report.Shorten(string(u.Request.Body)))
 		return
 	}
 	body := &c.wire.Body
@@ -203,7 +209,8 @@ func (c *comparer) compareHeaders(u *received) {
 		}
 	}
 	if is := u.Request.Header.Get(betas); is != "" && c.answer.Request.Header.Get(betas) == "" {
-		c.Breach("GW-4", report.DutyBreach{Exchange: c.n, Path: strings.ToLower(betas), Compare: compareTexts("", is)}, "the gateway added betas")
+		c.Breach("GW-4", report.DutyBreach{Exchange: c.n, Path: strings.ToLower(betas), Compare: compareTexts("", is)},
+			"the gateway added betas")
 	}
 }
 
@@ -230,11 +237,14 @@ func (c *comparer) compareRefusal(u *received) {
 	at := report.DutyBreach{Exchange: c.n, Consequence: specs.Crash}
 	if b := rule.Books()[u.Provider]; b != nil {
 		at.Rule = b.RuleOf(words)
-		if c.behind != nil && c.behind.Response.Status == u.Response.Status && b.RuleOf(wire.ErrorOf(c.behind.Reply.Doc).Text("message")) == at.Rule {
+		if c.behind != nil && c.behind.Response.Status == u.Response.Status &&
+			b.RuleOf(wire.ErrorOf(c.behind.Reply.Doc).Text("message")) == at.Rule {
 			return
 		}
 	}
-	c.Breach("GW-29", at, "the provider refuses what the gateway made of the request, which it accepts from the client: %d %s", u.Response.Status, report.Shorten(words))
+	c.Breach("GW-29", at,
+		"the provider refuses what the gateway made of the request, which it accepts from the client: %d %s",
+		u.Response.Status, report.Shorten(words))
 }
 
 // retryHeaders decide when a client asks again; others tell people and meters.
@@ -250,7 +260,8 @@ func (c *comparer) compareErrors(u *received) {
 	isOverload := func(status int) bool { return status == http.StatusServiceUnavailable || status == statusOverloaded }
 	isTranslated := c.wire != c.upstreamWire && isOverload(u.Response.Status) && isOverload(a.Response.Status)
 	if a.Response.Status != u.Response.Status && !isTranslated {
-		c.Breach("GW-14", report.DutyBreach{Exchange: c.n, Path: "status"}, "the upstream answered %d, and the client got %s", u.Response.Status, c.outcomeText())
+		c.Breach("GW-14", report.DutyBreach{Exchange: c.n, Path: "status"},
+			"the upstream answered %d, and the client got %s", u.Response.Status, c.outcomeText())
 	}
 	got, _ := tree.Parse(a.Response.Body)
 	c.compareWords(u.reply.Doc, got, wire.ErrorOf(u.reply.Doc), wire.ErrorOf(got))
@@ -278,7 +289,8 @@ func (c *comparer) compareWords(was, is, err, gotErr *tree.Node) {
 	case said != "" && !arrives:
 		c.Breach("GW-14", at, "the upstream's words of an error do not reach the client")
 	case changes != nil:
-		c.Breach("GW-14", at, "the upstream's error does not reach the client as it was: %s", strings.Join(changes, "; "))
+		c.Breach("GW-14", at, "the upstream's error does not reach the client as it was: %s",
+			strings.Join(changes, "; "))
 	}
 }
 
@@ -294,7 +306,8 @@ func holdsWords(body, words string) bool {
 }
 
 // unescaper undoes the escapes that writers of JSON use.
-var unescaper = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\/`, `/`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\u000a`, "\n", `\u0026`, `&`, `\u0027`, `'`, `\u003c`, `<`, `\u003e`, `>`)
+var unescaper = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\/`, `/`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\u000a`, "\n",
+	`\u0026`, `&`, `\u0027`, `'`, `\u003c`, `<`, `\u003e`, `>`)
 
 // compareReplyHeaders compares what an answer says beside its body. Headers that only people and meters
 // read are one finding.
@@ -312,13 +325,16 @@ func (c *comparer) compareReplyHeaders(u *received) {
 		case !isRetry:
 			others = append(others, lower)
 		case is == "":
-			c.Breach("GW-15", report.DutyBreach{Exchange: c.n, Path: lower}, "the header %s: %s does not reach the client", lower, was)
+			c.Breach("GW-15", report.DutyBreach{Exchange: c.n, Path: lower},
+				"the header %s: %s does not reach the client", lower, was)
 		default:
-			c.Breach("GW-15", report.DutyBreach{Exchange: c.n, Path: lower, Compare: compareTexts(was, is)}, "the header %s was changed on its way to the client", lower)
+			c.Breach("GW-15", report.DutyBreach{Exchange: c.n, Path: lower, Compare: compareTexts(was, is)},
+				"the header %s was changed on its way to the client", lower)
 		}
 	}
 	if others != nil {
-		c.Breach("GW-15", report.DutyBreach{Exchange: c.n, Path: others[0], Consequence: specs.Cosmetic}, "headers that do not reach the client as they were sent: %s", strings.Join(others, ", "))
+		c.Breach("GW-15", report.DutyBreach{Exchange: c.n, Path: others[0], Consequence: specs.Cosmetic},
+			"headers that do not reach the client as they were sent: %s", strings.Join(others, ", "))
 	}
 }
 
@@ -333,20 +349,25 @@ func (c *comparer) compareFailure(u *received) {
 	a := c.answer
 	switch {
 	case a.IsOK() && isError:
-		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream failed after status 200 (%s), and the client got a whole reply with the stop %q",
+		c.Breach(id, report.DutyBreach{Exchange: c.n},
+			"the upstream failed after status 200 (%s), and the client got a whole reply with the stop %q",
 			report.Shorten(u.reply.Err.Text("message")), a.Reply.Stop)
 	case a.IsOK():
-		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream's reply broke off, and the client got a whole reply with the stop %q", a.Reply.Stop)
+		c.Breach(id, report.DutyBreach{Exchange: c.n},
+			"the upstream's reply broke off, and the client got a whole reply with the stop %q", a.Reply.Stop)
 	case isError && a.Response.Status/100 == 2 && a.Reply.End != wire.Failed:
-		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream reported %q, and the client got %s", report.Shorten(u.reply.Err.Text("message")), c.outcomeText())
+		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream reported %q, and the client got %s",
+			report.Shorten(u.reply.Err.Text("message")), c.outcomeText())
 	case isError && a.Response.Status/100 == 2:
 		c.See("GW-14")
 		c.compareWords(u.reply.Err, a.Reply.Err, u.reply.Err, a.Reply.Err)
 	case u.Response.End == "reset" && a.Err == nil && a.Response.Status/100 == 2 && a.Reply.End == wire.Cut:
-		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream's reply broke off, and the client's ends early without an error")
+		c.Breach(id, report.DutyBreach{Exchange: c.n},
+			"the upstream's reply broke off, and the client's ends early without an error")
 	case u.Response.End == "reset" && (errors.Is(a.Err, client.ErrTimeout) || errors.Is(a.Err, client.ErrSilent)):
 		c.Breach(id, report.DutyBreach{Exchange: c.n},
-			"the upstream's reply broke off, and the client still waited for the end of its reply after %v", a.Took.Round(time.Second))
+			"the upstream's reply broke off, and the client still waited for the end of its reply after %v",
+			a.Took.Round(time.Second))
 	}
 }
 
@@ -358,7 +379,8 @@ func (c *comparer) judgeReply(u *received) {
 		for _, pass := range rule.JudgeReply(report.ReplyExchange(&u.Exchange, u.reply)) {
 			broken[pass.ID] = broken[pass.ID] || len(pass.Breaches) > 0
 		}
-	} else if !slices.ContainsFunc(u.reply.Items, func(it wire.Item) bool { return it.Continuity() && it.Token != "" }) {
+	} else if !slices.ContainsFunc(u.reply.Items,
+		func(it wire.Item) bool { return it.Continuity() && it.Token != "" }) {
 		broken["SV-O16"] = true // the upstream's thinking has nothing encrypted that the client could get
 	}
 	x := report.ReplyExchange(&c.answer.Exchange, c.answer.Reply)
@@ -469,7 +491,8 @@ func (d difference) changeText() string {
 	case d.is == nil:
 		return "left out"
 	case d.was.Is(tree.Array) && d.is.Is(tree.Array):
-		return "changed from " + strconv.Itoa(len(d.was.Items())) + " to " + strconv.Itoa(len(d.is.Items())) + " elements"
+		return "changed from " + strconv.Itoa(len(d.was.Items())) + " to " + strconv.Itoa(len(d.is.Items())) +
+			" elements"
 	}
 	return "changed"
 }

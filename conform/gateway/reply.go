@@ -17,11 +17,13 @@ import (
 func (c *comparer) compareReply(u *received) {
 	was, is := u.reply, c.answer.Reply
 	if is.End != wire.Complete {
-		c.Breach("GW-28", report.DutyBreach{Exchange: c.n}, "the upstream's reply is whole, and the client got %s", c.outcomeText())
+		c.Breach("GW-28", report.DutyBreach{Exchange: c.n}, "the upstream's reply is whole, and the client got %s",
+			c.outcomeText())
 		return
 	}
 	if c.direct != nil && c.direct.IsOK() && c.direct.Reply.Form != is.Form {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong}, "the client got %s, and asked for %s", formText(is), formText(c.direct.Reply))
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong},
+			"the client got %s, and asked for %s", formText(is), formText(c.direct.Reply))
 	}
 	c.compareReplyHeaders(u)
 	c.compareItems(itemsSaid(was), itemsSaid(is))
@@ -30,15 +32,19 @@ func (c *comparer) compareReply(u *received) {
 	} else {
 		c.See("GW-23")
 		c.See("GW-21")
-		if asked := c.answer.ReadRequest().Model; is.Model != was.Model && (is.Model != asked || c.isOtherModel(asked, was.Model)) {
-			c.Breach("GW-21", report.DutyBreach{Exchange: c.n, Path: "model", Compare: compareTexts(was.Model, is.Model)}, "%s answered upstream, and the reply names %s", was.Model, is.Model)
+		if asked := c.answer.ReadRequest().Model; is.Model != was.Model &&
+			(is.Model != asked || c.isOtherModel(asked, was.Model)) {
+			c.Breach("GW-21", report.DutyBreach{Exchange: c.n, Path: "model",
+				Compare: compareTexts(was.Model, is.Model)}, "%s answered upstream, and the reply names %s",
+				was.Model, is.Model)
 		}
 	}
 	c.compareUsage(was, is)
 	if c.wire == c.upstreamWire {
 		c.compareEvents(was, is)
 	} else if isAnswer(c.upstreamWire, was.Stop) != isAnswer(c.wire, is.Stop) {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: "stop", Consequence: specs.Wrong}, "the upstream stopped with %q, and the client reads %q", was.Stop, is.Stop)
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: "stop", Consequence: specs.Wrong},
+			"the upstream stopped with %q, and the client reads %q", was.Stop, is.Stop)
 	}
 }
 
@@ -48,10 +54,12 @@ func (c *comparer) compareUsage(was, is *wire.Reply) {
 	said, read := countsOf(c.upstreamWire, was), countsOf(c.wire, is)
 	at := report.DutyBreach{Exchange: c.n, Path: "usage"}
 	if said.Input >= 0 && read.Input != said.Input {
-		c.Breach("GW-24", at, "the upstream counted %d tokens of input, and the client reads %s", said.Input, countText(read.Input))
+		c.Breach("GW-24", at, "the upstream counted %d tokens of input, and the client reads %s", said.Input,
+			countText(read.Input))
 	}
 	if said.Output >= 0 && read.Output != said.Output {
-		c.Breach("GW-24", at, "the upstream counted %d tokens of output, and the client reads %s", said.Output, countText(read.Output))
+		c.Breach("GW-24", at, "the upstream counted %d tokens of output, and the client reads %s", said.Output,
+			countText(read.Output))
 	}
 	if c.wire == c.upstreamWire {
 		return
@@ -64,7 +72,8 @@ func (c *comparer) compareUsage(was, is *wire.Reply) {
 	}
 	if said.CacheRead > 0 && read.Input == said.Input && read.CacheRead != said.CacheRead {
 		at.Consequence = specs.Degraded
-		c.Breach("GW-24", at, "the upstream read %d tokens from its cache, and the client reads %s", said.CacheRead, countText(read.CacheRead))
+		c.Breach("GW-24", at, "the upstream read %d tokens from its cache, and the client reads %s", said.CacheRead,
+			countText(read.CacheRead))
 	}
 }
 
@@ -79,7 +88,8 @@ func countsOf(w *wires.Wire, r *wire.Reply) wire.Usage {
 // isOtherModel reports whether another model than asked answered. Only two names of known models on one wire say that:
 // any other name may be an alias, and behind another wire every model is another one.
 func (c *comparer) isOtherModel(asked, answered string) bool {
-	return c.wire == c.upstreamWire && specs.ParseModel(asked).Family != "" && specs.ParseModel(answered).Family != "" &&
+	return c.wire == c.upstreamWire && specs.ParseModel(asked).Family != "" &&
+		specs.ParseModel(answered).Family != "" &&
 		!specs.IsServedAs(asked, answered)
 }
 
@@ -123,11 +133,13 @@ func (c *comparer) compareItems(was, is []wire.Item) {
 			continue
 		}
 		isTold = true
-		at := report.DutyBreach{Exchange: c.n, Path: kind.String(), Compare: compareTexts(before, after), Consequence: specs.Wrong}
+		at := report.DutyBreach{Exchange: c.n, Path: kind.String(), Compare: compareTexts(before, after),
+			Consequence: specs.Wrong}
 		if strings.ContainsRune(after, '\uFFFD') && !strings.ContainsRune(before, '\uFFFD') {
 			c.Breach("GW-18", at, "the %s has replacement characters that the upstream did not send", kind)
 		} else {
-			c.Breach("GW-29", at, "the %s that the client reads is not what the upstream sent: %d bytes became %d", kind, len(before), len(after))
+			c.Breach("GW-29", at, "the %s that the client reads is not what the upstream sent: %d bytes became %d",
+				kind, len(before), len(after))
 		}
 	}
 	c.compareCalls(ofKind(was, wire.Call), ofKind(is, wire.Call))
@@ -137,13 +149,15 @@ func (c *comparer) compareItems(was, is []wire.Item) {
 	}
 	before, after := ofKind(was, wire.Thinking), ofKind(is, wire.Thinking)
 	if len(before) > 0 && len(after) == 0 {
-		c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Consequence: specs.Degraded}, "the model's thinking does not reach the client")
+		c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Consequence: specs.Degraded},
+			"the model's thinking does not reach the client")
 	}
 	if len(ofKind(is, wire.Opaque)) == 0 { // a block that only one wire has cannot cross
 		was = slices.DeleteFunc(was, func(it wire.Item) bool { return it.What == wire.Opaque })
 	}
 	if kindOrder(was) != kindOrder(is) && len(before) == len(after) && !isTold {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong}, "the upstream said %s, and the client reads %s", kindOrder(was), kindOrder(is))
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong},
+			"the upstream said %s, and the client reads %s", kindOrder(was), kindOrder(is))
 	}
 }
 
@@ -178,26 +192,31 @@ func textOf(list []wire.Item, kind wire.What) string {
 
 func (c *comparer) compareCalls(was, is []wire.Item) {
 	if len(was) != len(is) {
-		c.Breach("GW-30", report.DutyBreach{Exchange: c.n, Path: "calls"}, "the upstream called %d tools, and the client reads %d calls", len(was), len(is))
+		c.Breach("GW-30", report.DutyBreach{Exchange: c.n, Path: "calls"},
+			"the upstream called %d tools, and the client reads %d calls", len(was), len(is))
 		return
 	}
 	for i := range was {
 		path := fmt.Sprintf("calls[%d]", i)
 		if was[i].Name != is[i].Name {
-			c.Breach("GW-26", report.DutyBreach{Exchange: c.n, Path: path + ".name", Compare: compareTexts(was[i].Name, is[i].Name)}, "the upstream called %q, and the client reads %q", was[i].Name, is[i].Name)
+			c.Breach("GW-26", report.DutyBreach{Exchange: c.n, Path: path + ".name", Compare: compareTexts(was[i].Name,
+				is[i].Name)}, "the upstream called %q, and the client reads %q", was[i].Name, is[i].Name)
 		}
 		one, other, isEqual := diffJSON(was[i].Args, is[i].Args)
 		_, err := tree.Parse(was[i].Args) // some wires can only carry arguments that are valid JSON
 		isSayable := was[i].ArgsKnown && is[i].ArgsKnown && (c.wire == c.upstreamWire || err == nil)
 		if isSayable && !isEqual {
-			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: path + ".arguments", Compare: compareTexts(one, other), Consequence: specs.Wrong},
+			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: path + ".arguments",
+				Compare: compareTexts(one, other), Consequence: specs.Wrong},
 				"the arguments that the client reads are not what the upstream sent")
 		}
 		switch {
 		case is[i].ID == "" && was[i].ID != "":
-			c.Breach("GW-30", report.DutyBreach{Exchange: c.n, Path: path + ".id"}, "a call reaches the client without an id")
+			c.Breach("GW-30", report.DutyBreach{Exchange: c.n, Path: path + ".id"},
+				"a call reaches the client without an id")
 		case c.wire == c.upstreamWire && was[i].ID != is[i].ID:
-			c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: path + ".id", Compare: compareTexts(was[i].ID, is[i].ID)}, "the id of a call was changed on its way to the client")
+			c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: path + ".id",
+				Compare: compareTexts(was[i].ID, is[i].ID)}, "the id of a call was changed on its way to the client")
 		}
 	}
 }
@@ -217,10 +236,12 @@ func (c *comparer) compareTokens(was, is []wire.Item) {
 		path := fmt.Sprintf("tokens[%d]", i)
 		switch {
 		case i >= len(after):
-			c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Path: path}, "%d of %d tokens that the provider issued do not reach the client", len(before)-len(after), len(before))
+			c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Path: path},
+				"%d of %d tokens that the provider issued do not reach the client", len(before)-len(after), len(before))
 			return
 		case token != after[i]:
-			c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Path: path, Compare: compareTokens(token, after[i])}, "a token was changed on its way to the client")
+			c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Path: path, Compare: compareTokens(token, after[i])},
+				"a token was changed on its way to the client")
 		}
 	}
 }
@@ -237,7 +258,8 @@ func countText(n int) string {
 func (c *comparer) compareEvents(was, is *wire.Reply) {
 	c.See("GW-29")
 	if was.Form != is.Form {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong}, "the upstream and the client got replies of different forms: a stream became a document, or a document a stream")
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong},
+			"the upstream and the client got replies of different forms: a stream became a document, or a document a stream")
 		return
 	}
 	mask := func(r *wire.Reply, text string) string {
@@ -250,28 +272,34 @@ func (c *comparer) compareEvents(was, is *wire.Reply) {
 		return text
 	}
 	if was.Form == wire.Document {
-		if d := diffBodies(c.wire, was.Doc, is.Doc); len(d) > 0 && !(len(d) == 1 && (d[0].path == "id" || d[0].path == "model")) {
+		if d := diffBodies(c.wire, was.Doc, is.Doc); len(d) > 0 &&
+			!(len(d) == 1 && (d[0].path == "id" || d[0].path == "model")) {
 			one, other := d[0].bothTexts()
-			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: d[0].path, Compare: compareTexts(one, other)}, "the member %s of the reply was %s on its way to the client", d[0].path, d[0].changeText())
+			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: d[0].path, Compare: compareTexts(one, other)},
+				"the member %s of the reply was %s on its way to the client", d[0].path, d[0].changeText())
 		}
 		return
 	}
 	if sent := countPings(was); sent > 0 && countPings(is) == 0 {
-		c.Breach("GW-17", report.DutyBreach{Exchange: c.n, Path: "ping", Consequence: specs.Degraded}, "the upstream sent %d pings, and none reaches the client", sent)
+		c.Breach("GW-17", report.DutyBreach{Exchange: c.n, Path: "ping", Consequence: specs.Degraded},
+			"the upstream sent %d pings, and none reaches the client", sent)
 	}
 	before, after := eventsOf(was, mask), eventsOf(is, mask)
 	for i := range before {
 		switch {
 		case i >= len(after):
-			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("events[%d]", i)}, "the upstream sent %d events, and the client got %d", len(before), len(after))
+			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("events[%d]", i)},
+				"the upstream sent %d events, and the client got %d", len(before), len(after))
 			return
 		case before[i] != after[i]:
-			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("events[%d]", i), Compare: compareTexts(before[i], after[i])}, "an event is not what the upstream sent")
+			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("events[%d]", i),
+				Compare: compareTexts(before[i], after[i])}, "an event is not what the upstream sent")
 			return
 		}
 	}
 	if len(after) > len(before) {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n}, "the upstream sent %d events, and the client got %d", len(before), len(after))
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n}, "the upstream sent %d events, and the client got %d",
+			len(before), len(after))
 	}
 }
 

@@ -36,7 +36,8 @@ func TestMeaning(t *testing.T) {
 	choose := func(choice string) []string {
 		return []string{`"tool_choice":{"type":"any"}`, `"tool_choice":{"type":"` + choice + `"}`}
 	}
-	thought := []string{`[{"type":"tool_use","id":"toolu_1"`, `[{"type":"thinking","thinking":"Both.","signature":"c2lnbmF0dXJl"},{"type":"tool_use","id":"toolu_1"`}
+	thought := []string{`[{"type":"tool_use","id":"toolu_1"`,
+		`[{"type":"thinking","thinking":"Both.","signature":"c2lnbmF0dXJl"},{"type":"tool_use","id":"toolu_1"`}
 	for _, tt := range []struct {
 		name string
 		// front edits what the client says, behind what arrives upstream: old and new texts in turn.
@@ -44,23 +45,34 @@ func TestMeaning(t *testing.T) {
 		want          string
 	}{
 		{"all arrives", nil, nil, ""},
-		{"results in another order", nil, []string{results, `{"role":"tool","tool_call_id":"call_2","content":"beta"},{"role":"tool","tool_call_id":"call_1","content":"alpha"}`}, ""},
-		{"results exchanged", nil, []string{`"call_1","content"`, `"call_2","content"`, `"call_2","content"`, `"call_1","content"`}, "GW-13 GW-13"},
+		{"results in another order", nil,
+			[]string{results,
+				`{"role":"tool","tool_call_id":"call_2","content":"beta"},{"role":"tool","tool_call_id":"call_1","content":"alpha"}`}, ""},
+		{"results exchanged", nil, []string{`"call_1","content"`, `"call_2","content"`, `"call_2","content"`,
+			`"call_1","content"`}, "GW-13 GW-13"},
 		{"a result lost", nil, []string{`"content":"alpha"`, `"content":"gone"`}, "GW-9"},
-		{"system prompt in two messages", nil, []string{`Be careful.\n\nBe brief.`, `Be careful."},{"role":"system","content":"Be brief.`}, ""},
-		{"system prompt added", nil, []string{`{"role":"system"`, `{"role":"system","content":"You are a gateway."},{"role":"system"`}, "GW-7"},
+		{"system prompt in two messages", nil,
+			[]string{`Be careful.\n\nBe brief.`, `Be careful."},{"role":"system","content":"Be brief.`}, ""},
+		{"system prompt added", nil, []string{`{"role":"system"`,
+			`{"role":"system","content":"You are a gateway."},{"role":"system"`}, "GW-7"},
 		{"system prompt lengthened", nil, []string{`Be brief.`, `Be brief. Be kind.`}, "GW-7"},
 		{"system prompt lost", nil, []string{`Be careful.`, ``}, "GW-7"},
 		{"description lost", nil, []string{`"description":"Returns the text.",`, ``}, "GW-26"},
-		{"no description to lose", []string{`"description":"Returns the text.",`, ``}, []string{`"description":"Returns the text.",`, `"description":"",`}, ""},
+		{"no description to lose", []string{`"description":"Returns the text.",`, ``},
+			[]string{`"description":"Returns the text.",`, `"description":"",`}, ""},
 		{"tool lost", nil, []string{`"name":"echo","description"`, `"name":"other","description"`}, "GW-26"},
-		{"thinking comes back", thought, []string{`"assistant","tool_calls"`, `"assistant","reasoning_content":"Both.","tool_calls"`}, ""},
+		{"thinking comes back", thought,
+			[]string{`"assistant","tool_calls"`, `"assistant","reasoning_content":"Both.","tool_calls"`}, ""},
 		{"thinking lost", thought, nil, "GW-10"},
-		{"thinking of an earlier turn", append([]string{`"content":"beta"}]}]`, `"content":"beta"},{"type":"text","text":"Again."}]}]`}, thought...), []string{`"content":"beta"}]`, `"content":"beta"},{"role":"user","content":"Again."}]`}, ""},
+		{"thinking of an earlier turn",
+			append([]string{`"content":"beta"}]}]`, `"content":"beta"},{"type":"text","text":"Again."}]}]`},
+				thought...), []string{`"content":"beta"}]`, `"content":"beta"},{"role":"user","content":"Again."}]`},
+			""},
 		{"a call changed", nil, []string{`{\"text\":\"alpha\"}`, `{\"text\":\"al\"}`}, "GW-9"},
 		{"choice lost", nil, []string{`,"tool_choice":"required"`, ``}, "GW-29"},
 		{"choice that is the default", choose("auto"), []string{`,"tool_choice":"required"`, ``}, ""},
-		{"no tool may be called, and none is offered", choose("none"), []string{`"tools":[{"type":"function","function":{"name":"echo","description":"Returns the text.","parameters":{"type":"object"}}}],"tool_choice":"required",`, ``}, ""},
+		{"no tool may be called, and none is offered", choose("none"),
+			[]string{`"tools":[{"type":"function","function":{"name":"echo","description":"Returns the text.","parameters":{"type":"object"}}}],"tool_choice":"required",`, ``}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, u := bothSides(edited(t, messagesRequest, tt.front), "chat", edited(t, chatRequest, tt.behind))
@@ -80,7 +92,8 @@ func TestOverloadedStatus(t *testing.T) {
 		upstream, front int
 		want            string
 	}{
-		{"anthropic", 503, 529, ""}, {"anthropic", 503, 503, ""}, {"anthropic", 503, 500, "GW-14"}, {"anthropic", 429, 529, "GW-14"}, {"chat", 503, 529, "GW-14"},
+		{"anthropic", 503, 529, ""}, {"anthropic", 503, 503, ""}, {"anthropic", 503, 500, "GW-14"},
+		{"anthropic", 429, 529, "GW-14"}, {"chat", 503, 529, "GW-14"},
 	} {
 		c, u := bothSides(messagesRequest, "chat", chatRequest)
 		c.wire = wires.Find(tt.wire)
@@ -98,8 +111,10 @@ func TestOverloadedStatus(t *testing.T) {
 func TestWordsOfErrors(t *testing.T) {
 	for words, want := range map[string]string{`Busy.\n`: "", `Busy now.`: "GW-14"} {
 		c, u := bothSides(messagesRequest, "chat", chatRequest)
-		c.answer.Response = evidence.Response{Status: 500, Header: http.Header{}, Body: []byte(`{"error":{"message":"Busy."}}`)}
-		u.Response = evidence.Response{Status: 500, Header: http.Header{}, Body: []byte(`{"error":{"message":"` + words + `"}}`)}
+		c.answer.Response = evidence.Response{Status: 500, Header: http.Header{},
+			Body: []byte(`{"error":{"message":"Busy."}}`)}
+		u.Response = evidence.Response{Status: 500, Header: http.Header{},
+			Body: []byte(`{"error":{"message":"` + words + `"}}`)}
 		c.answer.Reply, u.reply = c.answer.ReadReply(), u.ReadReply()
 		c.compareErrors(u)
 		if got := breachesOf(c.DutyCase); got != want {
@@ -110,15 +125,19 @@ func TestWordsOfErrors(t *testing.T) {
 
 // TestOrderOfItems holds that a text that came or went is one finding, and that another order is one.
 func TestOrderOfItems(t *testing.T) {
-	text, thought, other := wire.Item{What: wire.Text, Text: "a"}, wire.Item{What: wire.Thinking, Text: "b"}, wire.Item{What: wire.Opaque}
+	text, thought, other := wire.Item{What: wire.Text, Text: "a"}, wire.Item{What: wire.Thinking, Text: "b"},
+		wire.Item{What: wire.Opaque}
 	for _, tt := range []struct {
 		name    string
 		was, is []wire.Item
 		want    string
 	}{
-		{"a text is added", []wire.Item{thought}, []wire.Item{thought, text}, "the text that the client reads is not what the upstream sent: 0 bytes became 1"},
-		{"the text is lost", []wire.Item{text}, nil, "the text that the client reads is not what the upstream sent: 1 bytes became 0"},
-		{"another order", []wire.Item{thought, text}, []wire.Item{text, thought}, "the upstream said thinking, text, and the client reads text, thinking"},
+		{"a text is added", []wire.Item{thought}, []wire.Item{thought, text},
+			"the text that the client reads is not what the upstream sent: 0 bytes became 1"},
+		{"the text is lost", []wire.Item{text}, nil,
+			"the text that the client reads is not what the upstream sent: 1 bytes became 0"},
+		{"another order", []wire.Item{thought, text}, []wire.Item{text, thought},
+			"the upstream said thinking, text, and the client reads text, thinking"},
 		{"out of nothing", nil, []wire.Item{other}, "the upstream said nothing, and the client reads block"},
 	} {
 		c, _ := bothSides(messagesRequest, "chat", chatRequest)
@@ -137,7 +156,8 @@ func TestOrderOfItems(t *testing.T) {
 
 // TestCutCall holds that arguments that a limit cut need not cross to a wire that carries JSON only.
 func TestCutCall(t *testing.T) {
-	c, u := bothSides(messagesRequest, "chat", strings.Replace(chatRequest, `{\"text\":\"alpha\"}`, `{\"text\":\"al`, 1))
+	c, u := bothSides(messagesRequest, "chat",
+		strings.Replace(chatRequest, `{\"text\":\"alpha\"}`, `{\"text\":\"al`, 1))
 	c.compareHistory(u.asked, c.answer.ReadRequest())
 	if got := breachesOf(c.DutyCase); got != "" {
 		t.Errorf("got %q, want nothing", got)
@@ -146,9 +166,11 @@ func TestCutCall(t *testing.T) {
 
 // TestCallsWithoutIDs holds that calls keep their ids apart, where the upstream's wire wants ids.
 func TestCallsWithoutIDs(t *testing.T) {
-	for _, tt := range []struct{ ids, want string }{{`"id":"call_1" "id":"call_2"`, ""}, {`"id":"" "id":""`, ""}, {`"id":"call_1" "id":"call_1"`, "GW-13"}} {
+	for _, tt := range []struct{ ids, want string }{{`"id":"call_1" "id":"call_2"`, ""}, {`"id":"" "id":""`, ""},
+		{`"id":"call_1" "id":"call_1"`, "GW-13"}} {
 		first, second, _ := strings.Cut(tt.ids, " ")
-		c, u := bothSides(messagesRequest, "chat", edited(t, chatRequest, []string{`"id":"call_1"`, first, `"id":"call_2"`, second}))
+		c, u := bothSides(messagesRequest, "chat",
+			edited(t, chatRequest, []string{`"id":"call_1"`, first, `"id":"call_2"`, second}))
 		c.compareHistory(c.answer.ReadRequest(), u.asked)
 		if got := breachesOf(c.DutyCase); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.ids, got, tt.want)
@@ -165,7 +187,8 @@ func TestFailedResult(t *testing.T) {
 {"role":"model","parts":[{"functionCall":{"name":"echo","args":{"text":"alpha"}}},{"functionCall":{"name":"echo","args":{"text":"beta"}}}]},
 {"role":"user","parts":[{"functionResponse":{"name":"echo","response":{"error":"alpha"}}},{"functionResponse":{"name":"echo","response":{"output":"beta"}}}]}]}`
 	for _, tt := range []struct{ wire, behind, want string }{
-		{"gemini", contents, ""}, {"gemini", strings.Replace(contents, `"error"`, `"output"`, 1), "GW-9"}, {"chat", chatRequest, ""},
+		{"gemini", contents, ""}, {"gemini", strings.Replace(contents, `"error"`, `"output"`, 1), "GW-9"},
+		{"chat", chatRequest, ""},
 	} {
 		c, u := bothSides(failed, tt.wire, tt.behind)
 		c.compareResults(c.answer.ReadRequest(), u.asked)
@@ -187,7 +210,8 @@ func TestCounts(t *testing.T) {
 		c, u := bothSides(messagesRequest, "chat", chatRequest)
 		u.Response.Body = []byte(`{"choices":[{"index":0,"message":{"role":"assistant","content":""},"finish_reason":"stop"}],` +
 			`"usage":{"prompt_tokens":1000,"completion_tokens":7,"total_tokens":1007,"prompt_tokens_details":{"cached_tokens":900}}}`)
-		c.answer.Response = evidence.Response{Status: http.StatusOK, Header: http.Header{}, Body: []byte(strings.Replace(whole, tt.old, tt.is, 1))}
+		c.answer.Response = evidence.Response{Status: http.StatusOK, Header: http.Header{},
+			Body: []byte(strings.Replace(whole, tt.old, tt.is, 1))}
 		c.compareUsage(u.ReadReply(), c.answer.ReadReply())
 		if got := breachesOf(c.DutyCase); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
@@ -198,9 +222,11 @@ func TestCounts(t *testing.T) {
 // TestRefusedBehind holds that what the model behind the gateway refuses from every client is not the gateway's fault,
 // and that words of an error arrive where they stand in JSON inside of the client's message.
 func TestRefusedBehind(t *testing.T) {
-	const refusal = `{"error":{"message":"Line 1\nof ` + "`reasoning_content`" + ` in the thinking mode must be passed back to the API.","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}`
+	const refusal = `{"error":{"message":"Line 1\nof ` + "`reasoning_content`" +
+		` in the thinking mode must be passed back to the API.","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}`
 	answered := func(status int, body string) *client.Answer {
-		a := &client.Answer{Exchange: evidence.Exchange{Provider: "chat", Response: evidence.Response{Status: status, Header: http.Header{}, Body: []byte(body)}}}
+		a := &client.Answer{Exchange: evidence.Exchange{Provider: "chat",
+			Response: evidence.Response{Status: status, Header: http.Header{}, Body: []byte(body)}}}
 		a.Reply = a.ReadReply()
 		return a
 	}
@@ -212,7 +238,8 @@ func TestRefusedBehind(t *testing.T) {
 		u.Response = evidence.Response{Status: http.StatusBadRequest, Header: http.Header{}, Body: []byte(refusal)}
 		u.reply = u.ReadReply()
 		c.direct, c.behind = answered(http.StatusOK, "{}"), tt.behind
-		c.answer.Response = evidence.Response{Status: http.StatusBadRequest, Header: http.Header{}, Body: []byte(`{"error":{"message":` + string(tree.Quote("Error: "+refusal)) + `}}`)}
+		c.answer.Response = evidence.Response{Status: http.StatusBadRequest, Header: http.Header{},
+			Body: []byte(`{"error":{"message":` + string(tree.Quote("Error: "+refusal)) + `}}`)}
 		c.answer.Reply = c.answer.ReadReply()
 		c.compareRefusal(u)
 		c.compareErrors(u)
@@ -235,7 +262,8 @@ func edited(t *testing.T, text string, edits []string) string {
 // bothSides compares a request of Messages with what arrives on another wire, where it was accepted.
 func bothSides(front, upstream, behind string) (*comparer, *received) {
 	asks := func(provider, path, body string) evidence.Exchange {
-		return evidence.Exchange{Provider: provider, Request: evidence.Request{Method: http.MethodPost, URL: "http://127.0.0.1" + path, Body: []byte(body)}}
+		return evidence.Exchange{Provider: provider,
+			Request: evidence.Request{Method: http.MethodPost, URL: "http://127.0.0.1" + path, Body: []byte(body)}}
 	}
 	w := wires.Find(upstream)
 	u := &received{Exchange: asks(upstream, w.Models.Path, behind)}

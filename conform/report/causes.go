@@ -25,7 +25,8 @@ func mergePlaces(findings []Finding) []Finding {
 	merged := []Finding{}
 	first := map[cause]int{} // index in merged
 	for _, f := range findings {
-		key := cause{f.Verdict, f.Consequence, f.Check, f.Rule, cmp.Or(f.Form, f.Message), f.Answer == decide.AnswerRefused}
+		key := cause{f.Verdict, f.Consequence, f.Check, f.Rule, cmp.Or(f.Form, f.Message),
+			f.Answer == decide.AnswerRefused}
 		i, known := first[key]
 		if !known {
 			first[key] = len(merged)
@@ -137,7 +138,8 @@ func causes(findings []*Finding) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		f, g := findings[a], findings[b]
-		return cmp.Or(generalityOf(f)-generalityOf(g), g.Verdict.Rank()-f.Verdict.Rank(), cmp.Compare(len(g.Rule), 0)-cmp.Compare(len(f.Rule), 0))
+		return cmp.Or(generalityOf(f)-generalityOf(g), g.Verdict.Rank()-f.Verdict.Rank(),
+			cmp.Compare(len(g.Rule), 0)-cmp.Compare(len(f.Rule), 0))
 	})
 	for at, i := range order {
 		for k, c := range order {
@@ -145,8 +147,10 @@ func causes(findings []*Finding) {
 			isOther := cause.Check != f.Check
 			isSymptom := leadsTo(cause.Check, f.Check) && (isOther || k < at)
 			isLater := k >= at || isOther && leadsTo(f.Check, cause.Check) && cause.Verdict.Rank() == f.Verdict.Rank()
-			isRoot := root[c] == c || generalityOf(f) == 3 && f.Rule != "" && f.Rule == cause.Rule // the provider may speak of what follows
-			if c != i && isRoot && cause.Verdict.Rank() >= f.Verdict.Rank() && (isSymptom || !isLater) && isExplained(f, cause, paths[c]) {
+			isRoot := root[c] == c || generalityOf(f) == 3 && f.Rule != "" &&
+				f.Rule == cause.Rule // the provider may speak of what follows
+			if c != i && isRoot && cause.Verdict.Rank() >= f.Verdict.Rank() && (isSymptom || !isLater) &&
+				isExplained(f, cause, paths[c]) {
 				root[i] = c
 				break
 			}

@@ -175,7 +175,7 @@ func (s sighting) explainSilence(way string, isolated bool) string {
 			s.lastWords()
 	case len(s.others) > 0:
 		return "the agent called no model that conform knows; it sent " + listSome(s.others) + straysAdvice(stray) +
-			"; " + s.lastWords()
+			s.versionAdvice() + "; " + s.lastWords()
 	case len(stray) > 0:
 		return "the agent called no provider but " + listSome(stray) +
 			", which is refused; lead it to one with --env NAME={base_url}, NAME being what it takes an address from, or in a profile (providers, base_url); " + s.lastWords()
@@ -211,6 +211,17 @@ func unjudgedAdvice() string { return "conform does not judge; set the agent to 
 const trustAdvice = "it is in the file that SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE name; set the agent's own variable with --env NAME={ca_file} or in a profile (mitm: {env: …}), or use --ingress base-url; " + languages
 
 const languages = "docs/guides/judge-your-agent.md#your-language says what each language needs"
+
+// versionAdvice continues a sentence about the requests of an agent whose base URL has to end in a version.
+func (s sighting) versionAdvice() string {
+	for _, w := range wires.All() {
+		bare, isVersioned := strings.CutPrefix(w.Models.Path, "/v1")
+		if isVersioned && w.BasePath == "" && slices.Contains(s.others, "POST "+w.Host+bare) {
+			return "; its base URL has to end in /v1: --env " + strings.Join(w.Environment.BaseURLs, " or ") + "={base_url}/v1"
+		}
+	}
+	return ""
+}
 
 func straysAdvice(stray []string) string {
 	if len(stray) == 0 {

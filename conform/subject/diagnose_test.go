@@ -32,6 +32,9 @@ func TestExplain(t *testing.T) {
 	models := process(0, "")
 	models.Interactions = []cassette.Interaction{{Request: cassette.Request{Method: http.MethodGet,
 		URL: "https://api.openai.com/v1/models?key=secret"}}}
+	versionless := process(1, "404")
+	versionless.Interactions = []cassette.Interaction{{Request: cassette.Request{Method: http.MethodPost,
+		URL: "https://api.anthropic.com/messages"}}}
 	chat := process(1, "404")
 	chat.Interactions = []cassette.Interaction{{Request: cassette.Request{Method: http.MethodPost,
 		URL: "https://api.openai.com/v1/completions"}}}
@@ -91,6 +94,8 @@ func TestExplain(t *testing.T) {
 			[]string{"such as Ollama, which conform does not judge", "it may not use HTTPS_PROXY"}},
 		{"speaks to a server here", process(1, "connect ECONNREFUSED 127.0.0.1:8080"), "mitm",
 			[]string{"or a model server on this machine"}},
+		{"calls a model without the version", versionless, "base-url",
+			[]string{"POST api.anthropic.com/messages; its base URL has to end in /v1: --env ANTHROPIC_BASE_URL={base_url}/v1;"}},
 		{"calls no model", models, "mitm", []string{"called no model", "GET api.openai.com/v1/models;"}},
 	} {
 		got := newSighting(c.probed).explainSilence(c.way, false)

@@ -360,8 +360,8 @@ var (
 )
 
 // extensions are dropped from the names of programs.
-var extensions = []string{".mjs", ".cjs", ".js", ".mts", ".cts", ".ts", ".tsx", ".py", ".rb", ".pl", ".php", ".sh",
-	".bash", ".lua", ".R", ".exs", ".jar", ".exe", ".cmd", ".bat", ".dll", ".go"}
+var extensions = strings.Fields(
+	".mjs .cjs .js .mts .cts .ts .tsx .py .rb .pl .php .sh .bash .lua .R .exs .jar .exe .cmd .bat .dll .go")
 
 // commandName is what reports call the agent of a command line: the base name of its
 // program, or of the script that an interpreter runs.

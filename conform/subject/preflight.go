@@ -66,7 +66,7 @@ func Preflight(ctx context.Context, p *profiles.Profile, c Checks) (agent harnes
 	if len(found.providers) > 0 {
 		return &limited{agent, found.problems}, "", nil
 	}
-	problem = found.unjudged
+	problem = found.arrived
 	for _, way := range c.waysIn() {
 		problem = cmp.Or(problem, found.problems[way])
 	}
@@ -88,7 +88,7 @@ type findings struct {
 	version   string
 	providers map[string]profiles.Provider
 	problems  map[string]string // by way in
-	unjudged  string            // the problem of a way in by which the agent spoke an API that is not judged
+	arrived   string            // the problem of a way in by which the agent sent something, best an API that is not judged
 }
 
 func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, error) {
@@ -120,8 +120,8 @@ func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, err
 		}
 		if len(seen.providers) == 0 {
 			f.problems[way] = seen.explainSilence(way, c.Isolation.Enforced)
-			if seen.unjudged != "" {
-				f.unjudged = f.problems[way]
+			if seen.unjudged != "" || f.arrived == "" && len(seen.others) > 0 {
+				f.arrived = f.problems[way]
 			}
 		} else if c.FirstIngress {
 			break

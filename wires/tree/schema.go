@@ -13,8 +13,8 @@ import (
 var (
 	schemaMaps  = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
 	schemaLists = []string{"anyOf", "any_of", "oneOf", "allOf", "prefixItems"}
-	schemaOnes  = []string{"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else",
-		"unevaluatedProperties", "unevaluatedItems"}
+	schemaOnes  = strings.Fields("items additionalProperties not contains propertyNames if then " +
+		"else unevaluatedProperties unevaluatedItems")
 )
 
 // SchemaPlace says where a schema stands in another one: the keywords and names that lead there, and

@@ -53,6 +53,11 @@ func toyAgent() {
 		_, _ = http.Post(strings.TrimSuffix(os.Getenv("TOY_URL"), "/")+"/completions", "application/json",
 			strings.NewReader("{}"))
 		os.Exit(1)
+	case "bare": // its base URL has to end in a version
+		if base := os.Getenv("ANTHROPIC_BASE_URL"); base != "" {
+			_, _ = http.Post(base+"/messages", "application/json", strings.NewReader("{}"))
+		}
+		os.Exit(1)
 	case "url":
 		host = os.Getenv("TOY_URL")
 	case "folder":

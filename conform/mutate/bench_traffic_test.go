@@ -147,6 +147,8 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 				model = smallModels[c.provider]
 			}
 			x.Response.Body, x.Response.Chunks = composeReply(c, words[1], model, words[2]), nil
+			x.Response.Header = x.Response.Header.Clone()
+			x.Response.Header.Del("Openai-Model") // of the reply in whose place this one stands
 			where := map[string]int{"first": 0, "second": 1, "here": c.n, "end": len(d.ev.Exchanges)}[words[0]]
 			if words[0] == "anywhere" {
 				where = d.dice.IntN(len(d.ev.Exchanges) + 1)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type pkg struct {
 	Deps       []string // transitive
 	// TestImports and XTestImports are the direct imports of test files.
 	TestImports, XTestImports []string
+	TestGoFiles               []string // those inside the package
 }
 
 // name is the import path below the module root.
@@ -39,7 +41,7 @@ func (p pkg) ownDeps() []string {
 
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-deps=false", "-json=ImportPath,Name,Imports,Deps,TestImports,XTestImports",
+	cmd := exec.Command("go", "list", "-deps=false", "-json=ImportPath,Name,Imports,Deps,TestImports,XTestImports,TestGoFiles",
 		module+"...")
 	var why bytes.Buffer
 	cmd.Stderr = &why
@@ -179,6 +181,28 @@ func TestNoArrowUp(t *testing.T) {
 			if under(strings.TrimPrefix(imp, module), "internal/app") {
 				t.Errorf("%s imports %s: only cmd and internal may", p.name(), imp)
 			}
+		}
+	}
+}
+
+// TestNothingIsCompiledTwice holds that tests do not make Go compile many packages once more. Go compiles what imports
+// x again if x has tests inside the package and tests outside (package x_test) that import it.
+func TestNothingIsCompiledTwice(t *testing.T) {
+	all := packages(t)
+	for _, p := range all {
+		again := map[string]bool{}
+		for _, q := range all {
+			if q.ImportPath != p.ImportPath && slices.Contains(q.Deps, p.ImportPath) && len(p.TestGoFiles) > 0 &&
+				slices.ContainsFunc(all, func(imported pkg) bool {
+					return slices.Contains(p.XTestImports, imported.ImportPath) &&
+						(imported.ImportPath == q.ImportPath || slices.Contains(imported.Deps, q.ImportPath))
+				}) {
+				again[q.name()] = true
+			}
+		}
+		if len(again) > 2 {
+			t.Errorf("tests of %s make Go compile %v again; move those that import one of them to a package that few import",
+				p.name(), slices.Sorted(maps.Keys(again)))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package stream_test
+package providertest_test
 
 import (
 	"bytes"

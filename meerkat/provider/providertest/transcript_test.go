@@ -1,4 +1,4 @@
-package transcript_test
+package providertest_test
 
 import (
 	"bytes"

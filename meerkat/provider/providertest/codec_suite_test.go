@@ -1,4 +1,4 @@
-package provider_test
+package providertest_test
 
 import (
 	"bytes"
@@ -137,7 +137,7 @@ var update = flag.Bool("update", false, "write golden files instead of comparing
 // goldenFile compares got with codec/name, byte for byte.
 func goldenFile(t *testing.T, name string, got []byte) {
 	t.Helper()
-	path := filepath.Join("codec", name)
+	path := filepath.Join("..", "codec", name)
 	if *update {
 		if err := os.WriteFile(path, append(bytes.Clone(got), '\n'), 0o644); err != nil {
 			t.Fatal(err)

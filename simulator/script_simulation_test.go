@@ -1,4 +1,4 @@
-package script_test
+package simulator_test
 
 import (
 	"maps"

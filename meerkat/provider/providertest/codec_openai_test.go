@@ -1,4 +1,4 @@
-package provider_test
+package providertest_test
 
 import (
 	"slices"

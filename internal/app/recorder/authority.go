@@ -79,25 +79,20 @@ func (a *app) showCA(asJSON bool) error {
 		return a.WriteJSON(shown)
 	}
 	if !a.Verbose {
-		shown.Hosts = regionsCounted(shown.Hosts)
+		// The regions of Vertex are many, and alike except for their names: people get their number.
+		const vertex = "aiplatform.googleapis.com"
+		regional := func(host string) bool { return strings.HasSuffix(host, "-"+vertex) }
+		out := slices.DeleteFunc(slices.Clone(shown.Hosts), regional)
+		if n := len(shown.Hosts) - len(out); n > 0 {
+			out = append(out, cli.Count(n, "Vertex region", "Vertex regions")+", REGION-"+vertex)
+		}
+		shown.Hosts = out
 	}
 	fmt.Fprintf(a.Stdout,
 		"certificate  %s\nsubject      %s\nsha256       %s\nexpires      %s\nhosts        %s\naddresses    %s\n",
 		shown.Path, shown.Subject, shown.SHA256, shown.Expires.Format(time.RFC3339),
 		strings.Join(shown.Hosts, "\n             "), strings.Join(ranges, ", "))
 	return nil
-}
-
-// regionsCounted are the hosts for people: the regions of Vertex are many, and
-// alike except for their names.
-func regionsCounted(hosts []string) []string {
-	const vertex = "aiplatform.googleapis.com"
-	regional := func(host string) bool { return strings.HasSuffix(host, "-"+vertex) }
-	out := slices.DeleteFunc(slices.Clone(hosts), regional)
-	if n := len(hosts) - len(out); n > 0 {
-		out = append(out, cli.Count(n, "Vertex region", "Vertex regions")+", REGION-"+vertex)
-	}
-	return out
 }
 
 func (a *app) caExportCommand() *cobra.Command {

@@ -30,7 +30,11 @@ func WatchBypass(pid int) *BypassWatch {
 		tick := time.NewTicker(bypassInterval)
 		defer tick.Stop()
 		for {
-			w.addFound(connectionsOf(pid))
+			for _, b := range connectionsOf(pid) {
+				if len(w.found) < maxBypasses {
+					w.found[b] = true
+				}
+			}
 			select {
 			case <-w.stop:
 				return
@@ -39,14 +43,6 @@ func WatchBypass(pid int) *BypassWatch {
 		}
 	}()
 	return w
-}
-
-func (w *BypassWatch) addFound(all []replay.Bypass) {
-	for _, b := range all {
-		if len(w.found) < maxBypasses {
-			w.found[b] = true
-		}
-	}
 }
 
 // Stop ends the watch and returns what it found, in order.

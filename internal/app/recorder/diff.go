@@ -72,36 +72,36 @@ Exit codes: 0 equal, 1 different, 2 wrong usage, 3 equal but for what was left o
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.diffRecordings(args[0], args[1], asJSON) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			old := args[0]
+			fresh := args[1]
+			done := a.ShowElapsed("comparing with " + old)
+			d, err := a.DiffFiles(old, fresh)
+			done()
+			if err != nil {
+				return err
+			}
+			d.Old, d.New = old, fresh
+			exit := ExitGate
+			switch {
+			case d.Equal && len(d.Lost) > 0:
+				exit = ExitIncomplete
+			case d.Equal:
+				exit = ExitOK
+			}
+			a.SayList("left out", d.Lost)
+			if asJSON {
+				if err := a.WriteJSON(d); err != nil {
+					return err
+				}
+				return cli.Exit(exit)
+			}
+			PrintDiff(a.Stdout, d)
+			return cli.Exit(exit)
+		},
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
-}
-
-func (a *app) diffRecordings(old, fresh string, asJSON bool) error {
-	done := a.ShowElapsed("comparing with " + old)
-	d, err := a.DiffFiles(old, fresh)
-	done()
-	if err != nil {
-		return err
-	}
-	d.Old, d.New = old, fresh
-	exit := ExitGate
-	switch {
-	case d.Equal && len(d.Lost) > 0:
-		exit = ExitIncomplete
-	case d.Equal:
-		exit = ExitOK
-	}
-	a.SayList("left out", d.Lost)
-	if asJSON {
-		if err := a.WriteJSON(d); err != nil {
-			return err
-		}
-		return cli.Exit(exit)
-	}
-	PrintDiff(a.Stdout, d)
-	return cli.Exit(exit)
 }
 
 // DiffFiles compares two recordings or interactions, each given as FILE or FILE#N.
@@ -305,17 +305,13 @@ func pairOf(a, b *side, m [2]int, renaming *event.Renaming) (p pair) {
 	x, y := a.list[m[0]], b.list[m[1]]
 	p.Asked = requestChanges(a, b, m, renaming)
 	p.Said = event.Changes(a.replies[m[0]], b.replies[m[1]], renaming)
-	p.Shape = shapeFindings(event.Compare([]event.Pair{{Old: event.ReplyOf(x), New: event.ReplyOf(y)}}), p.Said)
-	p.Times = TimesOf(x, y)
-	return p
-}
-
-// shapeFindings leaves out the findings that are among the changes of what was said.
-func shapeFindings(found []event.Finding, said []event.Change) []event.Finding {
+	// Findings that are among the changes of what was said are left out.
+	found := event.Compare([]event.Pair{{Old: event.ReplyOf(x), New: event.ReplyOf(y)}})
+	said := p.Said
 	for i := range found {
 		found[i].Pairs = nil // there is only one
 	}
-	return slices.DeleteFunc(found, func(f event.Finding) bool {
+	p.Shape = slices.DeleteFunc(found, func(f event.Finding) bool {
 		return slices.ContainsFunc(said, func(c event.Change) bool {
 			token, _, _ := strings.Cut(c.Item, " ")
 			alone := c.Kind == event.Added || c.Kind == event.Removed
@@ -323,6 +319,8 @@ func shapeFindings(found []event.Finding, said []event.Change) []event.Finding {
 				alone && token == f.Event && (f.Rule == "event-gone" || f.Rule == "event-new")
 		})
 	})
+	p.Times = TimesOf(x, y)
+	return p
 }
 
 // requestChanges lists how two requests differ.

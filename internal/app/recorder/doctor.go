@@ -38,7 +38,17 @@ func (a *app) doctorCommand() *cobra.Command {
 			if len(args) > 0 {
 				return a.examineProgram(cmd.Context(), ingresses, allow, args, asJSON)
 			}
-			return a.examineClients(cmd.Context(), asJSON)
+			ctx := cmd.Context()
+			d := diagnosis{Schema: "recorder.doctor.v1", Environment: slices.Concat([]string{}, a.environmentFacts())}
+			for _, p := range probes {
+				d.Checks = append(d.Checks, a.probeClient(ctx, p)...)
+			}
+			tried := func(c clientCheck) bool { return c.Result != checkAbsent }
+			failed := func(c clientCheck) bool {
+				return c.Result == checkFail || c.Result == checkLimited && !hasPassed(d.Checks, c.Client)
+			}
+			d.OK = slices.ContainsFunc(d.Checks, tried) && !slices.ContainsFunc(d.Checks, failed)
+			return a.reportDiagnosis(d, asJSON)
 		},
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
@@ -60,19 +70,6 @@ type diagnosis struct {
 	Arrivals []arrival `json:"arrivals,omitempty"`
 	// Environment are facts about it that matter to programs started elsewhere.
 	Environment []string `json:"environment"`
-}
-
-func (a *app) examineClients(ctx context.Context, asJSON bool) error {
-	d := diagnosis{Schema: "recorder.doctor.v1", Environment: slices.Concat([]string{}, a.environmentFacts())}
-	for _, p := range probes {
-		d.Checks = append(d.Checks, a.probeClient(ctx, p)...)
-	}
-	tried := func(c clientCheck) bool { return c.Result != checkAbsent }
-	failed := func(c clientCheck) bool {
-		return c.Result == checkFail || c.Result == checkLimited && !hasPassed(d.Checks, c.Client)
-	}
-	d.OK = slices.ContainsFunc(d.Checks, tried) && !slices.ContainsFunc(d.Checks, failed)
-	return a.reportDiagnosis(d, asJSON)
 }
 
 // hasPassed reports whether a client came through one ingress at least.

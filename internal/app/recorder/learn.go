@@ -46,7 +46,18 @@ func (a *app) learnRules(ctx context.Context, f *modeFlags, path string, given, 
 	if err != nil {
 		return cli.Usage("%w", err)
 	}
-	a.printLearned(learned)
+	// The proposals have the form of recorder.yaml.
+	if len(learned.Proposals) > 0 {
+		fmt.Fprintln(a.Stdout, "scrub:")
+	}
+	for _, p := range learned.Proposals {
+		fmt.Fprintf(a.Stdout, "  - '%s' # %s\n", strings.ReplaceAll(p.Rule, "'", "''"), terminal.Line(p.Reason))
+	}
+	a.Note("%d of %s the same in both recordings under these rules; %d in one recording only", learned.Equal,
+		cli.Count(learned.Pairs, "request is", "requests are"), learned.Single)
+	if learned.Equal < learned.Pairs || learned.Single > 0 {
+		a.Say("the program did not do the same twice: what is not the same needs rules of your own, or cannot be replayed")
+	}
 	return nil
 }
 
@@ -64,19 +75,4 @@ func (a *app) endUnlearned(err error, exit int) error {
 		a.Say("--learn: proposes no rules, because it needs two recordings in which nothing fails; see what failed above, and run it again")
 	}
 	return exitOr(err, exit)
-}
-
-// printLearned prints the proposals in the form of recorder.yaml.
-func (a *app) printLearned(l replay.Learned) {
-	if len(l.Proposals) > 0 {
-		fmt.Fprintln(a.Stdout, "scrub:")
-	}
-	for _, p := range l.Proposals {
-		fmt.Fprintf(a.Stdout, "  - '%s' # %s\n", strings.ReplaceAll(p.Rule, "'", "''"), terminal.Line(p.Reason))
-	}
-	a.Note("%d of %s the same in both recordings under these rules; %d in one recording only", l.Equal,
-		cli.Count(l.Pairs, "request is", "requests are"), l.Single)
-	if l.Equal < l.Pairs || l.Single > 0 {
-		a.Say("the program did not do the same twice: what is not the same needs rules of your own, or cannot be replayed")
-	}
 }

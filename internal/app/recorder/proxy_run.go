@@ -105,7 +105,11 @@ func (s *proxyRun) closeProxy(ctx context.Context, failed bool) int {
 		s.app.Say("replies still open after %v were cut", grace)
 	}
 	s.app.refused = s.proxy.Refused()
-	s.app.sayUpgrades(s.proxy.Upgrades())
+	n := s.proxy.Upgrades()
+	if n > 0 {
+		s.app.Say("%s refused: programs that do without went on over HTTP",
+			cli.Count(n, "WebSocket upgrade", "WebSocket upgrades"))
+	}
 	exit := s.handler.finishRecording(s.app, failed).exit
 	s.app.SayUnused(s.app.own)
 	return exit

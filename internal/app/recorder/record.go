@@ -52,7 +52,16 @@ func (r *recordHandler) finishRecording(a *app, _ bool) outcome {
 	a.SayReport(report)
 	defer a.sayUnmatched(r.path, r.scrubs, nil)
 	if report.Answered == 0 && report.Saved+report.Withheld > 0 {
-		return r.discardUnanswered(a)
+		// Save nothing, so that an older cassette stays and the next try is not refused.
+		if err := r.writer.Discard(); err != nil {
+			a.Say("%v", err)
+		}
+		if isThere(r.path) {
+			a.Say("%s: nothing was answered, so it stays as it was", r.path)
+		} else {
+			a.Say("%s: nothing was answered, so nothing is saved", r.path)
+		}
+		return outcome{exit: ExitIncomplete}
 	}
 	r.writer.Lose(LossOf(report))
 	done = a.ShowElapsed("checking " + r.path)
@@ -67,20 +76,6 @@ func (r *recordHandler) finishRecording(a *app, _ bool) outcome {
 		a.Say("%s", cli.OneLine(err))
 	}
 	return outcome{recorded: report.Saved, exit: ExitOfRecording(report, err)}
-}
-
-// discardUnanswered saves nothing, so that an older cassette stays and the next try is not
-// refused.
-func (r *recordHandler) discardUnanswered(a *app) outcome {
-	if err := r.writer.Discard(); err != nil {
-		a.Say("%v", err)
-	}
-	if isThere(r.path) {
-		a.Say("%s: nothing was answered, so it stays as it was", r.path)
-	} else {
-		a.Say("%s: nothing was answered, so nothing is saved", r.path)
-	}
-	return outcome{exit: ExitIncomplete}
 }
 
 func isThere(path string) bool {

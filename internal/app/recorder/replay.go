@@ -40,19 +40,15 @@ func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {
 		return nil, cli.Usage("--receipt %s: cannot be written: %w", receipt, fileutil.Reason(err))
 	}
 	k.SayLoss(recording)
-	k.sayTimes(recording)
+	// --speed asks for recorded times, and those of the cassette may be nominal.
+	if k.flags.speed > 0 && recording.Meta().Nominal() {
+		k.Note("%s: its times are nominal and were not measured", recording.Name())
+	}
 	replayer, err := k.newReplayer(recording, nil)
 	if err != nil {
 		return nil, err
 	}
 	return &replayHandler{replayer, path, receipt, gates{k.flags.allowUnused, k.flags.strict}, k.scrubs}, nil
-}
-
-// sayTimes notes where --speed asks for recorded times and the times of the cassette are nominal.
-func (k *modeEnv) sayTimes(recording *cassette.Cassette) {
-	if k.flags.speed > 0 && recording.Meta().Nominal() {
-		k.Note("%s: its times are nominal and were not measured", recording.Name())
-	}
 }
 
 func (r *replayHandler) finishRecording(a *app, _ bool) outcome {

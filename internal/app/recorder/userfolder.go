@@ -144,7 +144,13 @@ func (a *app) TrustFiles(authority *ca.Authority, now time.Time) (string, error)
 		return "", err
 	}
 	base := filepath.Join(dir, "trust")
-	removeExpired(base, now)
+	// Remove trust folders whose authority has expired. A folder that cannot be removed does no harm.
+	entries, _ := os.ReadDir(base)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > trustAge {
+			_ = os.RemoveAll(filepath.Join(base, e.Name()))
+		}
+	}
 	bundle := authority.Bundle(ca.SystemRoots(a.Getenv("SSL_CERT_FILE")))
 	sum := sha256.Sum256(bundle)
 	folder := filepath.Join(base, hex.EncodeToString(sum[:8]))
@@ -161,17 +167,6 @@ func (a *app) TrustFiles(authority *ca.Authority, now time.Time) (string, error)
 		}
 	}
 	return folder, nil
-}
-
-// removeExpired removes trust folders whose authority has expired. It ignores errors: a folder
-// that stays does no harm.
-func removeExpired(base string, now time.Time) {
-	entries, _ := os.ReadDir(base)
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > trustAge {
-			_ = os.RemoveAll(filepath.Join(base, e.Name()))
-		}
-	}
 }
 
 // Here returns where this program runs, and a program that it starts.

@@ -76,21 +76,8 @@ func (a *app) verifyPaths(paths []string, j verifier, asJSON bool) error {
 		return cli.Usage("verify: no cassettes; name files, or folders that hold .yaml files")
 	}
 	start := time.Now()
-	out := summarise(a.verifyAll(files, j.verifyFile), time.Since(start))
-	if asJSON {
-		if err := a.WriteJSON(out); err != nil {
-			return err
-		}
-	} else {
-		a.printVerified(out)
-	}
-	if out.Summary.Failed > 0 {
-		return cli.Exit(ExitGate)
-	}
-	return nil
-}
-
-func summarise(verdicts []verdict, took time.Duration) verified {
+	verdicts := a.verifyAll(files, j.verifyFile)
+	took := time.Since(start)
 	out := verified{Schema: "recorder.verify.v1", Cassettes: verdicts}
 	s := &out.Summary
 	s.Files, s.Seconds = len(verdicts), took.Seconds()
@@ -101,26 +88,31 @@ func summarise(verdicts []verdict, took time.Duration) verified {
 			s.Failed++
 		}
 	}
-	return out
-}
-
-func (a *app) printVerified(out verified) {
-	w := a.Stdout
-	for _, v := range out.Cassettes {
-		for _, p := range v.Warnings {
-			fmt.Fprintf(w, "warning %s\n", terminal.Line(p.Text))
+	if asJSON {
+		if err := a.WriteJSON(out); err != nil {
+			return err
 		}
-		for _, p := range v.Problems {
-			fmt.Fprintf(w, "failed  %s\n", terminal.Line(p.Text))
+	} else {
+		w := a.Stdout
+		for _, v := range out.Cassettes {
+			for _, p := range v.Warnings {
+				fmt.Fprintf(w, "warning %s\n", terminal.Line(p.Text))
+			}
+			for _, p := range v.Problems {
+				fmt.Fprintf(w, "failed  %s\n", terminal.Line(p.Text))
+			}
+			if v.OK {
+				fmt.Fprintf(w, "ok      %s: %s\n", terminal.Line(v.Path), Interactions(v.Interactions))
+			}
 		}
-		if v.OK {
-			fmt.Fprintf(w, "ok      %s: %s\n", terminal.Line(v.Path), Interactions(v.Interactions))
-		}
+		mb := float64(s.Bytes) / 1e6
+		fmt.Fprintf(w, "%s, %d failed; %.1f MB, %.0f MB/s\n", cli.Count(s.Files, "cassette", "cassettes"), s.Failed, mb,
+			mb/s.Seconds)
 	}
-	s := out.Summary
-	mb := float64(s.Bytes) / 1e6
-	fmt.Fprintf(w, "%s, %d failed; %.1f MB, %.0f MB/s\n", cli.Count(s.Files, "cassette", "cassettes"), s.Failed, mb,
-		mb/s.Seconds)
+	if out.Summary.Failed > 0 {
+		return cli.Exit(ExitGate)
+	}
+	return nil
 }
 
 // verifyAll judges files on all processors and keeps their order.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy"
 )
 
@@ -49,12 +48,4 @@ func admitsWebSocket(h modeHandler, policy webSocketPolicy, r *http.Request) boo
 		return bool(policy) || h.HasWebSockets()
 	}
 	return bool(policy)
-}
-
-// sayUpgrades reports how many WebSockets were refused.
-func (a *app) sayUpgrades(n int) {
-	if n > 0 {
-		a.Say("%s refused: programs that do without went on over HTTP",
-			cli.Count(n, "WebSocket upgrade", "WebSocket upgrades"))
-	}
 }

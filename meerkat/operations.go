@@ -135,21 +135,18 @@ func (b *AgentBuilder) checkSubAgentModel(model string) error {
 			b.config.Client.Provider(),
 		)
 	case b.config.Client == nil && b.keys[entry.Provider] == "":
+		var names []string
+		for _, p := range catalog.ProviderNames() {
+			if b.keys[p] != "" {
+				names = append(names, p)
+			}
+		}
 		return fmt.Errorf(
 			"model %s: there is no key for %s; the providers with a key are: %s", model, entry.Provider,
-			strings.Join(b.keyedProviders(), ", "),
+			strings.Join(names, ", "),
 		)
 	}
 	return nil
-}
-
-func (b *AgentBuilder) keyedProviders() (names []string) {
-	for _, p := range catalog.ProviderNames() {
-		if b.keys[p] != "" {
-			names = append(names, p)
-		}
-	}
-	return names
 }
 
 // modelSwitch returns agent.Config.SubAgent: it gives a sub-agent another model, and the

@@ -102,9 +102,16 @@ func (b *AgentBuilder) openToolset(ctx context.Context) (set toolset, err error)
 	if err := b.policy.Validate(); err != nil {
 		return set, err
 	}
-	sources, err := b.localTools()
-	if err != nil {
-		return set, err
+	var sources []tool.Dispatcher
+	if own := slices.Concat(b.tools, b.operationTools()); len(own) > 0 {
+		functions, err := tool.New(own...)
+		if err != nil {
+			return set, err
+		}
+		sources = append(sources, functions)
+	}
+	if b.config.Tools != nil {
+		sources = append(sources, b.config.Tools)
 	}
 	if len(b.servers) > 0 {
 		if set.router, err = mcp.Open(ctx, b.servers, b.mcp); err != nil {
@@ -123,21 +130,6 @@ func (b *AgentBuilder) openToolset(ctx context.Context) (set toolset, err error)
 		set.dispatcher = tool.Approved(set.dispatcher, b.approve)
 	}
 	return set, nil
-}
-
-// localTools returns the tools that need no server.
-func (b *AgentBuilder) localTools() (sources []tool.Dispatcher, err error) {
-	if own := slices.Concat(b.tools, b.operationTools()); len(own) > 0 {
-		functions, err := tool.New(own...)
-		if err != nil {
-			return nil, err
-		}
-		sources = append(sources, functions)
-	}
-	if b.config.Tools != nil {
-		sources = append(sources, b.config.Tools)
-	}
-	return sources, nil
 }
 
 func (s toolset) closeServers(ctx context.Context) {

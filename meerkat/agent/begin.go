@@ -44,7 +44,11 @@ func (p *transition) handleBegin(in beginInput) {
 		m.At = in.at
 		p.addRecords(m)
 	}
-	s.target = s.requestTarget()
+	prefix := s.session.Prefix
+	s.target = handoff.Target{
+		Provider: prefix.Provider, API: s.settings.api, Account: s.settings.account,
+		Model: s.settings.entryOf(prefix.Provider, prefix.Model), Effort: prefix.Effort,
+	}
 	p.restoreOperations()
 	s.pending = &runOpening{prompt: prompt, changes: p.findChanges()}
 	if open == nil {
@@ -167,15 +171,6 @@ func (p *transition) restoreLimits(at time.Time) {
 	was := s.limits
 	if s.limits = was.OverriddenBy(s.settings.limits); s.limits != was {
 		p.addRecords(session.Budget{At: at, Limits: s.limits})
-	}
-}
-
-// requestTarget returns the provider, API, account and model that requests go to.
-func (s *state) requestTarget() handoff.Target {
-	prefix := s.session.Prefix
-	return handoff.Target{
-		Provider: prefix.Provider, API: s.settings.api, Account: s.settings.account,
-		Model: s.settings.entryOf(prefix.Provider, prefix.Model), Effort: prefix.Effort,
 	}
 }
 

@@ -61,7 +61,12 @@ func (d *driver) runAndClose(ctx context.Context, w session.Writer, prompt strin
 	}()
 	d.writer = w
 	d.joinOperations(ctx)
-	defer func() { d.leaveOperations(err == nil) }()
+	defer func() {
+		// Stop what still runs and wait for it.
+		if d.node != nil {
+			d.node.Leave(err == nil)
+		}
+	}()
 	d.emitEvent(Event{Type: RunStarted, Prompt: prompt, TraceParent: d.cfg.TraceParent, TraceState: d.cfg.TraceState})
 	return d.runLoop(ctx, beginInput{d.currentTime(), d.state.runID, prompt})
 }
@@ -142,7 +147,11 @@ func (d *driver) runLoop(ctx context.Context, in input) error {
 				return e.err
 			}
 		}
-		request.releaseCaller()
+
+		// Let the one go on who waits for the request, if there is one.
+		if request.done != nil {
+			close(request.done)
+		}
 	}
 }
 
@@ -197,27 +206,24 @@ func (d *driver) callModel(ctx context.Context, c callEffect) input {
 		return failureInput{at: d.currentTime(), err: err}
 	}
 	var h partialReply
-	reply, err := d.cfg.Client.Complete(ctx, &c.request, func(e stream.Event) { d.onStreamEvent(&h, e) })
+	reply, err := d.cfg.Client.Complete(ctx, &c.request, func(e stream.Event) {
+		// Report what streams in, and keep what an interruption would leave of the reply.
+		out, ok := fromStream(e)
+		h.addEvent(e, out.Delta)
+		if d.state.compactReason != "" {
+			return // a summary is no part of the conversation
+		}
+		if ok {
+			h.shown = h.shown || out.Type != AssemblyAnomaly
+			d.emitEvent(out)
+		}
+	})
 	if err == nil {
 		return replyInput{d.currentTime(), reply}
 	}
 	return failureInput{
 		at: d.currentTime(), err: err, cause: causeOf(ctx), shown: h.shown, blocks: h.keepableBlocks(), usage: h.usage,
 		body: d.refusedBody(&c.request, err), random: d.cfg.Random(),
-	}
-}
-
-// onStreamEvent reports what streams in, and keeps what an interruption would
-// leave of the reply.
-func (d *driver) onStreamEvent(h *partialReply, e stream.Event) {
-	out, ok := fromStream(e)
-	h.addEvent(e, out.Delta)
-	if d.state.compactReason != "" {
-		return // a summary is no part of the conversation
-	}
-	if ok {
-		h.shown = h.shown || out.Type != AssemblyAnomaly
-		d.emitEvent(out)
 	}
 }
 

@@ -53,13 +53,6 @@ func (d *driver) joinOperations(ctx context.Context) {
 	d.node = d.cfg.Operations.Join(ctx, place)
 }
 
-// leaveOperations stops what still runs and waits for it.
-func (d *driver) leaveOperations(completed bool) {
-	if d.node != nil {
-		d.node.Leave(completed)
-	}
-}
-
 // readNews returns what is new, or that the run was stopped: what operations came to
 // because of that is left for the next run.
 func (d *driver) readNews(ctx context.Context) input {

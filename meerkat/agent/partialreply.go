@@ -23,34 +23,27 @@ func (a *partialReply) addEvent(e stream.Event, delta string) {
 	switch e.Kind {
 	case stream.EventBlockStart:
 		if e.Block != nil && e.Block.Type == transcript.BlockText {
-			a.beginText(e.Index, e.Block.Text)
+			if a.texts == nil {
+				a.texts = map[int][]string{}
+			}
+			a.texts[e.Index] = []string{e.Block.Text}
 		}
 	case stream.EventTextDelta:
 		if text, ok := a.texts[e.Index]; ok {
 			a.texts[e.Index] = append(text, delta)
 		}
 	case stream.EventBlockComplete:
-		a.addBlock(e.Index, *e.Block)
+		b := *e.Block
+		if a.whole == nil {
+			a.whole = map[int]transcript.Block{}
+		}
+		b.Args, b.Raw = slices.Clone(b.Args), slices.Clone(b.Raw)
+		a.whole[e.Index] = b
+		delete(a.texts, e.Index)
 	case stream.EventUsage:
 		a.usage = &e.Usage
 	default:
 	}
-}
-
-func (a *partialReply) beginText(index int, text string) {
-	if a.texts == nil {
-		a.texts = map[int][]string{}
-	}
-	a.texts[index] = []string{text}
-}
-
-func (a *partialReply) addBlock(index int, b transcript.Block) {
-	if a.whole == nil {
-		a.whole = map[int]transcript.Block{}
-	}
-	b.Args, b.Raw = slices.Clone(b.Args), slices.Clone(b.Raw)
-	a.whole[index] = b
-	delete(a.texts, index)
 }
 
 // keepableBlocks returns what an interrupted reply leaves, in the order in which

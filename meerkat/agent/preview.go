@@ -8,7 +8,6 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // Request is the first request that a run would send.
@@ -101,18 +100,14 @@ func (c Config) previewRequest(s session.Session, prompt string) (Request, error
 			r.Body, err = c.Client.Render(&e.request)
 			return r, err
 		case toolsEffect:
-			return r, fmt.Errorf("%w: %s", ErrToolsFirst, strings.Join(toolNames(e.calls), ", "))
+			out := make([]string, len(e.calls))
+			for i, c := range e.calls {
+				out[i] = c.Name
+			}
+			return r, fmt.Errorf("%w: %s", ErrToolsFirst, strings.Join(out, ", "))
 		case finishEffect:
 			return r, e.err
 		}
 	}
 	return r, errors.New("the run would do nothing")
-}
-
-func toolNames(calls []transcript.ToolCall) []string {
-	out := make([]string, len(calls))
-	for i, c := range calls {
-		out[i] = c.Name
-	}
-	return out
 }

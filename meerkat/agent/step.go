@@ -36,7 +36,14 @@ func step(s state, in input) (state, []effect) {
 	default:
 		panic("agent: unknown input")
 	}
-	return p.finishStep()
+
+	// Records that contradict the session end the run, with what was saved before them.
+	if p.err != nil {
+		p.state.phase = phaseDone
+		return p.state, []effect{finishEffect{p.err}}
+	}
+	p.flushRecords()
+	return p.state, p.effects
 }
 
 // transition collects the effects of one step while it applies their records to the
@@ -92,17 +99,6 @@ func (p *transition) flushRecords() {
 func (p *transition) addLastEffect(e effect) {
 	p.flushRecords()
 	p.effects = append(p.effects, e)
-}
-
-// finishStep ends the step. Records that contradict the session end the run, with
-// what was saved before them.
-func (p *transition) finishStep() (state, []effect) {
-	if p.err != nil {
-		p.state.phase = phaseDone
-		return p.state, []effect{finishEffect{p.err}}
-	}
-	p.flushRecords()
-	return p.state, p.effects
 }
 
 // finishRun ends the run. Its error and its summary are the last records.

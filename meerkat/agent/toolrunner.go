@@ -22,13 +22,6 @@ type toolRequest struct {
 	answer *submissionAnswer // of a submission
 }
 
-// releaseCaller lets the one go on who waits for the request, if there is one.
-func (q toolRequest) releaseCaller() {
-	if q.done != nil {
-		close(q.done)
-	}
-}
-
 func (d *driver) startTools(ctx context.Context, e toolsEffect) *toolRunner {
 	ctx, cancel := withTimeLimit(ctx, e.left)
 	c := &toolRunner{requests: make(chan toolRequest), stopped: make(chan struct{}), cancel: cancel}

@@ -102,7 +102,15 @@ func (s *state) prepareCall(h handoff.History) (degraded []handoff.Degradation, 
 // buildRequest renders a conversation for the target.
 func (s *state) buildRequest(h handoff.History) (provider.Request, []handoff.Degradation, error) {
 	prefix := s.session.Prefix
-	tools, lost := s.fitTools(prefix.Tools)
+
+	// Tools that the target does not take are a loss each.
+	var lost []handoff.Degradation
+	tools, problems := provider.FitTools(prefix.Tools, s.target.Model)
+	for _, p := range problems {
+		lost = append(lost, handoff.Degradation{
+			Rule: handoff.RuleToolSchema, Message: -1, Block: -1, Reason: p.Error(),
+		})
+	}
 	req := provider.Request{
 		Model:           prefix.Model,
 		System:          prefix.System,
@@ -155,17 +163,6 @@ func (s *state) toolChoice() string {
 		return ""
 	}
 	return choice
-}
-
-// fitTools returns the tools that the target takes, and a loss for each other.
-func (s *state) fitTools(tools []transcript.ToolDef) (fit []transcript.ToolDef, lost []handoff.Degradation) {
-	fit, problems := provider.FitTools(tools, s.target.Model)
-	for _, p := range problems {
-		lost = append(lost, handoff.Degradation{
-			Rule: handoff.RuleToolSchema, Message: -1, Block: -1, Reason: p.Error(),
-		})
-	}
-	return fit, lost
 }
 
 // handleReply keeps the reply if possible and does what it asks for.

@@ -17,7 +17,6 @@ package artifact
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -65,15 +64,6 @@ func (id ID) Session() session.ID {
 func (id ID) fileName() string {
 	_, name, _ := strings.Cut(string(id), ".")
 	return name
-}
-
-// newID returns a fresh ID.
-func newID(owner session.ID, random io.Reader) (ID, error) {
-	var b [nameLength / 2]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", fmt.Errorf("artifact: no randomness for an id: %w", err)
-	}
-	return ID(fmt.Sprintf("%s.%x", owner, b)), nil
 }
 
 // Ref describes an artifact without its content.

@@ -27,18 +27,6 @@ type header struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encodeFile returns the file of an artifact.
-func encodeFile(ref Ref, data []byte) ([]byte, error) {
-	h := header{Ref: ref}
-	bare, err := h.encodeLine()
-	if err != nil {
-		return nil, err
-	}
-	h.Checksum = sumFile(bare, data)
-	line, err := h.encodeLine()
-	return append(line, data...), err
-}
-
 func (h header) encodeLine() ([]byte, error) {
 	line, err := json.Marshal(h)
 	if err == nil && len(line) >= headerSize {

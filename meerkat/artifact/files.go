@@ -46,10 +46,17 @@ func (s *fileStore) Put(ctx context.Context, owner session.ID, data []byte, ttl 
 	if err != nil {
 		return Ref{}, err
 	}
-	file, err := encodeFile(ref, data)
+	h := header{Ref: ref}
+	bare, err := h.encodeLine()
 	if err != nil {
 		return Ref{}, err
 	}
+	h.Checksum = sumFile(bare, data)
+	line, err := h.encodeLine()
+	if err != nil {
+		return Ref{}, err
+	}
+	file := append(line, data...)
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return Ref{}, storageError(s.dir, err)
 	}
@@ -218,7 +225,16 @@ func (s *fileStore) Sweep(ctx context.Context, now time.Time) (removed int, err 
 	}
 	err = s.underLock(func() error {
 		removed, err = s.removeExpired(now)
-		return errors.Join(err, s.removeTorn())
+
+		// Nobody writes a temporary file while the lock is held.
+		torn, globErr := filepath.Glob(filepath.Join(s.dir, "*", ".*"+suffix+"-*"))
+		err = errors.Join(err, globErr)
+		for _, path := range torn {
+			if _, perr := session.ParseID(filepath.Base(filepath.Dir(path))); perr == nil {
+				err = errors.Join(err, storageError(path, os.Remove(path)))
+			}
+		}
+		return err
 	})
 	return removed, err
 }
@@ -233,17 +249,6 @@ func (s *fileStore) removeExpired(now time.Time) (removed int, err error) {
 		return s.removeFile(id)
 	})
 	return removed, err
-}
-
-// removeTorn removes temporary files. Nobody writes one while the lock is held.
-func (s *fileStore) removeTorn() error {
-	torn, err := filepath.Glob(filepath.Join(s.dir, "*", ".*"+suffix+"-*"))
-	for _, path := range torn {
-		if _, perr := session.ParseID(filepath.Base(filepath.Dir(path))); perr == nil {
-			err = errors.Join(err, storageError(path, os.Remove(path)))
-		}
-	}
-	return err
 }
 
 // underLock does something that no other process does at the same time.

@@ -64,10 +64,11 @@ func (o Options) makeRef(owner session.ID, size int, ttl time.Duration) (Ref, er
 	if int64(size) > o.Limits.MaxBytes {
 		return Ref{}, &LimitError{LimitBytes, o.Limits.MaxBytes, int64(size)}
 	}
-	id, err := newID(owner, o.Random)
-	if err != nil {
-		return Ref{}, err
+	var b [nameLength / 2]byte
+	if _, err := io.ReadFull(o.Random, b[:]); err != nil {
+		return Ref{}, fmt.Errorf("artifact: no randomness for an id: %w", err)
 	}
+	id := ID(fmt.Sprintf("%s.%x", owner, b))
 	r := Ref{ID: id, Session: owner, Size: int64(size), Created: o.Now().UTC().Round(0), Version: Version}
 	if ttl == 0 {
 		ttl = o.TTL

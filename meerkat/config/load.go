@@ -3,8 +3,10 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/spf13/viper"
@@ -160,8 +162,12 @@ func assignValue(field, value reflect.Value) {
 }
 
 func (l *Loaded) readEnvironment(o Options) error {
-	if err := l.checkVariables(o.Env); err != nil {
-		return err
+	// Variables that look like settings and are none are refused.
+	known := l.table.Variables(prefix)
+	for _, name := range slices.Sorted(maps.Keys(o.Env)) {
+		if strings.HasPrefix(name, prefix) && !slices.Contains(known, name) {
+			return fmt.Errorf("%s: no setting has this variable; %s", name, adviceFor(name, known, "unset it"))
+		}
 	}
 	for _, s := range l.table {
 		for _, name := range s.EnvironmentVariables(prefix) {

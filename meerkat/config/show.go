@@ -50,23 +50,18 @@ func showValue(s setting.Row, value any) string {
 	case []string:
 		return strings.Join(value, " ")
 	case []mcp.Server:
-		return showServers(value)
+		// Servers are named without their arguments, variables and headers, which may hold secrets.
+		var shown []string
+		for _, s := range value {
+			where := s.Command
+			if s.URL != "" {
+				where = withoutCredentials(s.URL)
+			}
+			shown = append(shown, s.Name+" ("+where+")")
+		}
+		return strings.Join(shown, " ")
 	}
 	return fmt.Sprint(value)
-}
-
-// showServers names servers without their arguments, variables and headers,
-// which may hold secrets.
-func showServers(list []mcp.Server) string {
-	var shown []string
-	for _, s := range list {
-		where := s.Command
-		if s.URL != "" {
-			where = withoutCredentials(s.URL)
-		}
-		shown = append(shown, s.Name+" ("+where+")")
-	}
-	return strings.Join(shown, " ")
 }
 
 // credentials is the user:password@ of an address, parameters what follows its

@@ -2,23 +2,11 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/internal/spelling"
 )
-
-// checkVariables refuses variables that look like settings and are none.
-func (l *Loaded) checkVariables(env map[string]string) error {
-	known := l.table.Variables(prefix)
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if strings.HasPrefix(name, prefix) && !slices.Contains(known, name) {
-			return fmt.Errorf("%s: no setting has this variable; %s", name, adviceFor(name, known, "unset it"))
-		}
-	}
-	return nil
-}
 
 // adviceFor names the known name that a misspelt one probably means.
 func adviceFor(name string, known []string, otherwise string) string {

@@ -95,7 +95,15 @@ func (m *Manager) Join(ctx context.Context, p Place) *Node {
 	m.mu.Lock()
 	t, isChild := m.trees[p.ID]
 	if !isChild {
-		t = newTree(m)
+		c := &m.config
+		t = &tree{
+			manager: m, changed: make(chan struct{}),
+			cancels: map[OperationID]context.CancelCauseFunc{}, inboxes: map[session.ID]*inbox{},
+			work: map[session.ID]*sync.WaitGroup{}, ctxs: map[session.ID]context.Context{},
+			state: state{
+				limits: c.Limits, injection: c.Injection, steeringDepth: c.SteeringDepth, overflow: c.SteeringOverflow,
+			},
+		}
 		m.trees[p.ID] = t
 	}
 	m.mu.Unlock()

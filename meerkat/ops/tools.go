@@ -229,7 +229,11 @@ func (s toolset) spawnAgent(_ context.Context, c Caller, in spawnArgs) (any, err
 		return nil, err
 	}
 	if in.Model != "" {
-		if err := s.checkModel(in.Model); err != nil {
+		if s.options.CheckModel == nil {
+			return nil,
+				fmt.Errorf("model %s: sub-agents have the model of their parent here; leave model out", in.Model)
+		}
+		if err := s.options.CheckModel(in.Model); err != nil {
 			return nil, err
 		}
 	}
@@ -252,13 +256,6 @@ func (s toolset) spawnAgent(_ context.Context, c Caller, in spawnArgs) (any, err
 		return nil, err
 	}
 	return started[0], nil
-}
-
-func (s toolset) checkModel(model string) error {
-	if s.options.CheckModel == nil {
-		return fmt.Errorf("model %s: sub-agents have the model of their parent here; leave model out", model)
-	}
-	return s.options.CheckModel(model)
 }
 
 // accessPolicy returns which tools the sub-agent may call. Unknown names are an error.

@@ -28,18 +28,6 @@ type inbox struct {
 	room   chan struct{} // closed when events are taken
 }
 
-func newTree(m *Manager) *tree {
-	c := &m.config
-	return &tree{
-		manager: m, changed: make(chan struct{}),
-		cancels: map[OperationID]context.CancelCauseFunc{}, inboxes: map[session.ID]*inbox{},
-		work: map[session.ID]*sync.WaitGroup{}, ctxs: map[session.ID]context.Context{},
-		state: state{
-			limits: c.Limits, injection: c.Injection, steeringDepth: c.SteeringDepth, overflow: c.SteeringOverflow,
-		},
-	}
-}
-
 // applyInput takes a step and performs its effects. mayWait says that the caller waits while
 // the agent that gets the events is behind. The event of an end never waits: who sees that
 // an operation has ended may end as well, and must not miss it. The error is that of a

@@ -220,11 +220,8 @@ func classify(status int, typ, code, message string) Kind {
 			return kind
 		}
 	}
-	return kindOfStatus(status)
-}
 
-// kindOfStatus is for gateways that answer in a shape of their own.
-func kindOfStatus(status int) Kind {
+	// Gateways may answer in a shape of their own: the status decides.
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return Authentication

@@ -57,25 +57,6 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 	return c.completeError(ctx, &Error{Kind: kind, Err: err})
 }
 
-// readRefusal reads an answer with another status than 200.
-func (c *Client) readRefusal(ctx context.Context, resp *http.Response) error {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	if isCompressed := resp.Header.Get("Content-Encoding") != ""; isCompressed || err != nil && len(body) == 0 {
-		body = nil // the status says enough
-	}
-	e := c.codec.ParseError(c.scrub.scrubBytes(body)) // before an excerpt cuts a secret in two
-	e.Status = resp.StatusCode
-	c.readErrorHeaders(e, resp)
-	if loc := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && loc != "" {
-		e.Message = "the address redirects elsewhere; use the API's own base URL"
-	}
-	e.Kind = classify(e.Status, e.Type, e.Code, e.Message)
-	if e.isWrongAddress() {
-		e.Message = strings.TrimPrefix(e.Message+"; nothing is at this address: check the base URL", "; ")
-	}
-	return c.completeError(ctx, e)
-}
-
 // classifyUnread classifies what the parser or the shape of a 200 said.
 func (c *Client) classifyUnread(ctx context.Context, resp *http.Response, err error) error {
 	var (
@@ -175,15 +156,6 @@ type errorDetail struct {
 	ErrorCode  string `json:"error_code"`
 }
 
-// detailsOf reads details of either form, and nothing of any other.
-func (o *errorObject) detailsOf() (list []errorDetail) {
-	var one errorDetail
-	if json.Unmarshal(o.Details, &list) != nil && json.Unmarshal(o.Details, &one) == nil {
-		list = []errorDetail{one}
-	}
-	return list
-}
-
 // parseObject returns nil when text is not a JSON object.
 func parseObject(text []byte) *Error {
 	var env errorEnvelope
@@ -204,7 +176,14 @@ func parseObject(text []byte) *Error {
 	case e.Message == "":
 		e.Message = excerptOf(text)
 	}
-	for _, d := range o.detailsOf() {
+
+	// Details come in either form; any other is ignored.
+	var list []errorDetail
+	var one errorDetail
+	if json.Unmarshal(o.Details, &list) != nil && json.Unmarshal(o.Details, &one) == nil {
+		list = []errorDetail{one}
+	}
+	for _, d := range list {
 		e.Code = firstNonEmpty(e.Code, d.Reason, d.ErrorCode)
 		if delay, err := time.ParseDuration(d.RetryDelay); err == nil && delay >= 0 {
 			e.RetryAfter = &delay

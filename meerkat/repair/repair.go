@@ -37,7 +37,35 @@ type Refused struct {
 // leave out that may be the cause; see [Quarantine] then.
 func Decide(r Refused) (fix handoff.Repair, ok bool) {
 	place := findPlace(r.Body, pathOf(r.Err))
-	for _, kind := range r.subjects(place) {
+
+	// The likeliest subject comes first: what the words are about, then what stands at the place that
+	// they name.
+	var kinds []handoff.RepairKind
+	add := func(kind handoff.RepairKind) {
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	said := r.Err.Message + " " + r.Err.Code + " " + r.Err.Param
+	if r.opaqueIn(said) != "" {
+		add(handoff.RepairOpaque)
+	}
+	for _, row := range subjectWords {
+		if row.words.MatchString(said) {
+			add(row.kind)
+			break
+		}
+	}
+	if r.mediaAt(place) != "" {
+		add(handoff.RepairMedia)
+	}
+	if r.opaqueNamed(place) != "" {
+		add(handoff.RepairOpaque)
+	}
+	if len(kinds) == 0 {
+		kinds = r.unexplained()
+	}
+	for _, kind := range kinds {
 		for _, fix := range r.candidates(kind, place) {
 			if r.isNew(fix) && r.changesRequest(fix) {
 				return fix, true
@@ -94,7 +122,14 @@ func (r *Refused) candidates(kind handoff.RepairKind, place place) (list []hando
 			add(name)
 		}
 	case handoff.RepairParameter:
-		for _, name := range r.parametersNamed() {
+		var names []string
+		said := r.Err.Message + " " + r.Err.Param
+		for _, p := range parameters {
+			if p.words.MatchString(said) {
+				names = append(names, p.name)
+			}
+		}
+		for _, name := range names {
 			add(name)
 		}
 	case handoff.RepairTokens:
@@ -121,7 +156,12 @@ func (r *Refused) changesRequest(fix handoff.Repair) bool {
 	case handoff.RepairTool:
 		return hasTool(r.Request.Tools, fix.Name)
 	case handoff.RepairParameter:
-		return isSet(r.Request, fix.Name)
+		for _, p := range parameters {
+			if p.name == fix.Name {
+				return p.isSet(r.Request)
+			}
+		}
+		return false
 	case handoff.RepairMessages:
 		return slices.ContainsFunc(
 			r.History.Messages[fix.From:fix.Through],

@@ -83,7 +83,13 @@ func (h Host) tryExecute(ctx context.Context, r Run, c Control) (Outcome, error)
 		appendEvent(c, e)
 		cancels.tryAgain()
 	}
-	request.Steering = func() []ops.Directive { return directivesOf(c.TakeSteering()) }
+	request.Steering = func() []ops.Directive {
+		var directives []ops.Directive
+		for _, s := range c.TakeSteering() {
+			directives = append(directives, ops.Directive{ID: s.ID, Text: s.Text})
+		}
+		return directives
+	}
 	a, release, err := h.Open(ctx, request)
 	if err != nil {
 		return Outcome{}, err
@@ -125,14 +131,6 @@ func appendEvent(c Control, e meerkat.Event) {
 	if data, err := json.Marshal(e); err == nil {
 		c.Append(string(e.Type), data)
 	}
-}
-
-// directivesOf returns what an agent gets of steering.
-func directivesOf(taken []Steering) (directives []ops.Directive) {
-	for _, s := range taken {
-		directives = append(directives, ops.Directive{ID: s.ID, Text: s.Text})
-	}
-	return directives
 }
 
 // failedBeforeRun is what comes of a run whose agent reported nothing. Readers of events

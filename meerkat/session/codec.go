@@ -177,7 +177,17 @@ func decodeKind(kind string, line []byte) (Record, error) {
 	case "run":
 		return decodeFlat[Run](line)
 	case "ledger":
-		return decodeTool(line)
+		var t toolLine
+		if err := json.Unmarshal(line, &t); err != nil {
+			return nil, err
+		}
+		if t.CallIDExact != nil {
+			t.CallID = string(t.CallIDExact)
+		}
+		if t.NameExact != nil {
+			t.Name = string(t.NameExact)
+		}
+		return t.Tool, nil
 	case "error":
 		return decodeFlat[ErrorRecord](line)
 	case "task":
@@ -225,20 +235,6 @@ func newToolLine(t Tool) toolLine {
 		line.NameExact = []byte(t.Name)
 	}
 	return line
-}
-
-func decodeTool(line []byte) (Record, error) {
-	var t toolLine
-	if err := json.Unmarshal(line, &t); err != nil {
-		return nil, err
-	}
-	if t.CallIDExact != nil {
-		t.CallID = string(t.CallIDExact)
-	}
-	if t.NameExact != nil {
-		t.Name = string(t.NameExact)
-	}
-	return t.Tool, nil
 }
 
 func decodeHeader(line []byte) (Record, error) {

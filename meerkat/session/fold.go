@@ -156,26 +156,23 @@ func (s *Session) foldMessage(m transcript.Message) {
 		})
 	}
 	for i := range m.Results {
-		s.foldResult(&m.Results[i])
+		// A result ends the open call of the last reply that it answers. A result that comes after a
+		// further reply is too late: the model has been told otherwise.
+		r := &m.Results[i]
+		last := len(s.Messages) - 1
+		for last >= 0 && s.Messages[last].Role != transcript.RoleAssistant {
+			last--
+		}
+		if e, ok := s.Ledger.Lookup(last, r.ToolUseID); ok {
+			e.Result, e.Status = r, finalStatus(e.Status, r)
+			s.foldLedgerEntry(e)
+		}
 	}
 }
 
 func (s *Session) foldLedgerEntry(e transcript.CallRecord) {
 	if l, err := s.Ledger.With(e); err == nil {
 		s.Ledger = l
-	}
-}
-
-// foldResult ends the open call of the last reply that r answers. A result that
-// comes after a further reply is too late: the model has been told otherwise.
-func (s *Session) foldResult(r *transcript.ToolResult) {
-	last := len(s.Messages) - 1
-	for last >= 0 && s.Messages[last].Role != transcript.RoleAssistant {
-		last--
-	}
-	if e, ok := s.Ledger.Lookup(last, r.ToolUseID); ok {
-		e.Result, e.Status = r, finalStatus(e.Status, r)
-		s.foldLedgerEntry(e)
 	}
 }
 

@@ -144,23 +144,19 @@ func (s *Session) closingResults(n int) (results []transcript.ToolResult) {
 	}
 	for c := range s.Messages[last].ToolCalls() {
 		if !answered[c.ID] {
-			results = append(results, s.forkedCallResult(last, c.ID))
+			r := transcript.ToolResult{
+				ToolUseID: c.ID, IsError: true,
+				Content: "not executed: the conversation was forked before this tool started",
+			}
+			switch e, _ := s.Ledger.Lookup(last, c.ID); e.Status {
+			case transcript.CallRunning, transcript.CallComplete, transcript.CallError, transcript.CallInterrupted:
+				r.Content = "the conversation was forked here: this tool was started in the other branch, its result is not known in this one, and its effects may exist"
+			case transcript.CallProposed, transcript.CallCancelled:
+			}
+			results = append(results, r)
 		}
 	}
 	return results
-}
-
-func (s *Session) forkedCallResult(message int, callID string) transcript.ToolResult {
-	r := transcript.ToolResult{
-		ToolUseID: callID, IsError: true,
-		Content: "not executed: the conversation was forked before this tool started",
-	}
-	switch e, _ := s.Ledger.Lookup(message, callID); e.Status {
-	case transcript.CallRunning, transcript.CallComplete, transcript.CallError, transcript.CallInterrupted:
-		r.Content = "the conversation was forked here: this tool was started in the other branch, its result is not known in this one, and its effects may exist"
-	case transcript.CallProposed, transcript.CallCancelled:
-	}
-	return r
 }
 
 // ErrTornFork says that the process was killed while it wrote a fork.

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -92,8 +91,3 @@ func (c Compaction) withValidUTF8() Compaction {
 }
 
 func toValidUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-// handoffView is what handoff needs to know of c.
-func (c Compaction) handoffView() handoff.Compaction {
-	return handoff.Compaction{Through: c.Through, Summary: c.Summary, Kept: c.Kept, Made: c.Seen, Window: c.Window}
-}

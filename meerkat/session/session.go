@@ -100,7 +100,8 @@ func (s Session) With(records ...Record) (Session, error) {
 func (s *Session) History() handoff.History {
 	h := handoff.History{Messages: s.Messages, Ledger: s.Ledger}
 	for _, c := range s.Compactions {
-		h.Compactions = append(h.Compactions, c.handoffView())
+		h.Compactions = append(h.Compactions,
+			handoff.Compaction{Through: c.Through, Summary: c.Summary, Kept: c.Kept, Made: c.Seen, Window: c.Window})
 	}
 	for i := range s.Refusals {
 		if r := s.Refusals[i].Repair; r != nil {

@@ -57,15 +57,9 @@ func (p *portableSchema) visitSchema(s map[string]any, path string, depth int) e
 		return errDeep
 	}
 	p.schemas[path] = s
-	p.removeUnsupported(s, depth)
-	return eachChild(
-		s, path, func(_, path string, child map[string]any) error { return p.visitSchema(child, path, depth+1) },
-	)
-}
 
-// removeUnsupported removes references to other documents, ids that change the target
-// of references, and patterns that Go does not support.
-func (p *portableSchema) removeUnsupported(s map[string]any, depth int) {
+	// Remove references to other documents, ids that change the target of references, and patterns
+	// that Go does not support.
 	for _, key := range []string{"$id", "id"} {
 		if _, named := s[key].(string); named {
 			p.ownBase = p.ownBase || depth > 0
@@ -87,6 +81,9 @@ func (p *portableSchema) removeUnsupported(s map[string]any, depth int) {
 			}
 		}
 	}
+	return eachChild(
+		s, path, func(_, path string, child map[string]any) error { return p.visitSchema(child, path, depth+1) },
+	)
 }
 
 func isPattern(pattern string) bool { _, err := regexp.Compile(pattern); return err == nil }

@@ -66,11 +66,6 @@ func (e *encoder) writeBool(name string, value bool) {
 	e.buf = strconv.AppendBool(e.buf, value)
 }
 
-func (e *encoder) writeInt(name string, value int) {
-	e.writeKey(name)
-	e.buf = strconv.AppendInt(e.buf, int64(value), 10)
-}
-
 // writeJSON writes value, which should be JSON, and its exact bytes if the JSON
 // that goes into the file is not value itself. An empty value is written as
 // absent.
@@ -231,7 +226,8 @@ func (e *encoder) writeOrigin(o *Origin) {
 	e.writeOptionalString("model", o.Model)
 	e.writeOptionalString("account", o.Account)
 	e.writeOptionalString("response_id", o.ResponseID)
-	e.writeInt("index", o.Index)
+	e.writeKey("index")
+	e.buf = strconv.AppendInt(e.buf, int64(o.Index), 10)
 	e.writeExtra(o.Extra)
 	e.closeContainer('}')
 }
@@ -255,21 +251,18 @@ func (e *encoder) writeParts(parts []Part) {
 	e.openContainer('[')
 	for i := range parts {
 		e.writeComma()
-		e.writePart(&parts[i])
+		p := &parts[i]
+		e.openContainer('{')
+		e.writeString("type", p.Type)
+		e.writeOptionalString("media_type", p.MediaType)
+		if p.Data != nil {
+			e.writeBase64("data", p.Data)
+		}
+		e.writeOptionalString("url", p.URL)
+		e.writeExtra(p.Extra)
+		e.closeContainer('}')
 	}
 	e.closeContainer(']')
-}
-
-func (e *encoder) writePart(p *Part) {
-	e.openContainer('{')
-	e.writeString("type", p.Type)
-	e.writeOptionalString("media_type", p.MediaType)
-	if p.Data != nil {
-		e.writeBase64("data", p.Data)
-	}
-	e.writeOptionalString("url", p.URL)
-	e.writeExtra(p.Extra)
-	e.closeContainer('}')
 }
 
 func (e *encoder) toolDef(d *ToolDef) {

@@ -71,7 +71,11 @@ func appendUnit(dst []byte, u uint32) []byte {
 	case u < 0x800:
 		return append(dst, 0xC0|byte(u>>6), 0x80|byte(u&0x3F))
 	case 0xDC00 <= u && u < 0xE000 && len(dst) >= 3 && isSurrogate(dst[len(dst)-3:], 0xA0):
-		return joinLow(dst, u)
+		// The high surrogate that dst ends with and this low one are one rune.
+		n := len(dst) - 3
+		high := 0xD000 | uint32(dst[n+1]&0x3F)<<6 | uint32(dst[n+2]&0x3F)
+		r := 0x10000 + (high-0xD800)<<10 + (u - 0xDC00)
+		return append(dst[:n], 0xF0|byte(r>>18), 0x80|byte(r>>12&0x3F), 0x80|byte(r>>6&0x3F), 0x80|byte(r&0x3F))
 	}
 	return append(dst, 0xE0|byte(u>>12), 0x80|byte(u>>6&0x3F), 0x80|byte(u&0x3F))
 }
@@ -80,15 +84,6 @@ func appendUnit(dst []byte, u uint32) []byte {
 // whose second byte lies in [lo, lo+0x0F]: 0xA0 for high ones, 0xB0 for low.
 func isSurrogate(b []byte, lo byte) bool {
 	return len(b) >= 3 && b[0] == 0xED && b[1]&0xF0 == lo && b[2]&0xC0 == 0x80
-}
-
-// joinLow replaces the high surrogate that dst ends with by the rune that it
-// and low stand for.
-func joinLow(dst []byte, low uint32) []byte {
-	n := len(dst) - 3
-	high := 0xD000 | uint32(dst[n+1]&0x3F)<<6 | uint32(dst[n+2]&0x3F)
-	r := 0x10000 + (high-0xD800)<<10 + (low - 0xDC00)
-	return append(dst[:n], 0xF0|byte(r>>18), 0x80|byte(r>>12&0x3F), 0x80|byte(r>>6&0x3F), 0x80|byte(r&0x3F))
 }
 
 // AppendQuoted appends text as a JSON string literal, quotes included. Nothing
@@ -122,7 +117,17 @@ const hexAlphabet = "0123456789abcdef"
 func appendSpecial[T string | []byte](dst []byte, text T, i int) ([]byte, int) {
 	switch c := text[i]; c {
 	case 0xED:
-		return appendED(dst, []byte(text[i:min(i+6, len(text))]), i)
+		// A high and a low surrogate side by side are no WTF-8; escaping them would join them, so they
+		// stay bytes.
+		b := []byte(text[i:min(i+6, len(text))])
+		switch {
+		case isSurrogate(b, 0xA0) && isSurrogate(b[3:], 0xB0):
+			return append(dst, b...), i + 6
+		case isSurrogate(b, 0xA0), isSurrogate(b, 0xB0):
+			u := 0xD000 | uint32(b[1]&0x3F)<<6 | uint32(b[2]&0x3F)
+			return append(dst, '\\', 'u', 'd', hexAlphabet[u>>8&0xF], hexAlphabet[u>>4&0xF], hexAlphabet[u&0xF]), i + 3
+		}
+		return append(dst, b[0]), i + 1
 	case '"', '\\':
 		return append(dst, '\\', c), i + 1
 	case '\n':
@@ -134,18 +139,4 @@ func appendSpecial[T string | []byte](dst []byte, text T, i int) ([]byte, int) {
 	default:
 		return append(dst, '\\', 'u', '0', '0', hexAlphabet[c>>4], hexAlphabet[c&0xF]), i + 1
 	}
-}
-
-// appendED appends what stands at the 0xED that b begins with. A high and a
-// low surrogate side by side are no WTF-8; escaping them would join them, so
-// they stay bytes.
-func appendED(dst, b []byte, i int) ([]byte, int) {
-	switch {
-	case isSurrogate(b, 0xA0) && isSurrogate(b[3:], 0xB0):
-		return append(dst, b...), i + 6
-	case isSurrogate(b, 0xA0), isSurrogate(b, 0xB0):
-		u := 0xD000 | uint32(b[1]&0x3F)<<6 | uint32(b[2]&0x3F)
-		return append(dst, '\\', 'u', 'd', hexAlphabet[u>>8&0xF], hexAlphabet[u>>4&0xF], hexAlphabet[u&0xF]), i + 3
-	}
-	return append(dst, b[0]), i + 1
 }

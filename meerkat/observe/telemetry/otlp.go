@@ -145,23 +145,19 @@ func (f *failure) recordFailure(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err == nil && err != nil {
-		f.err = errors.New("some spans or metrics are lost: " + cleanReason(err.Error()))
+		s := err.Error()
+		s = strings.ToValidUTF8(s[:min(len(s), maxReason)], "?")
+		f.err = errors.New("some spans or metrics are lost: " + strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return '?'
+			}
+			return r
+		}, s))
 	}
 }
 
 // maxReason bounds the text of a failure in bytes.
 const maxReason = 300
-
-// cleanReason returns what a collector answered as one line without control characters.
-func cleanReason(s string) string {
-	s = strings.ToValidUTF8(s[:min(len(s), maxReason)], "?")
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
 
 func (f *failure) firstFailure() error {
 	f.mu.Lock()

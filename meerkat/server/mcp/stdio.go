@@ -35,7 +35,16 @@ func (r *lineReader) Read(p []byte) (int, error) {
 			r.end()
 			return 0, *err
 		}
-		line, err := r.readLine()
+
+		// Of a line that is larger than server.MaxMessage a little more than that is kept.
+		var line []byte
+		var err error
+		for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
+			var part []byte
+			if part, err = r.in.ReadSlice('\n'); len(line) <= server.MaxMessage {
+				line = append(line, part...)
+			}
+		}
 		if err != nil {
 			r.err.Store(&err) // the last line may have no newline
 		}
@@ -51,18 +60,6 @@ func (r *lineReader) Read(p []byte) (int, error) {
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
 	return n, nil
-}
-
-// readLine returns the next line; of one that is larger than server.MaxMessage it keeps a
-// little more than that.
-func (r *lineReader) readLine() (line []byte, err error) {
-	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
-		var part []byte
-		if part, err = r.in.ReadSlice('\n'); len(line) <= server.MaxMessage {
-			line = append(line, part...)
-		}
-	}
-	return line, err
 }
 
 // Close implements io.Closer. The stream is the caller's.

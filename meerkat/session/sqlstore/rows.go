@@ -95,17 +95,6 @@ type writer struct {
 	err error // the first failure; sticks
 }
 
-// newSession returns the row of the header and a writer, without insert and release, that
-// goes on behind it.
-func newSession(h session.Header) (row, *writer, error) {
-	if _, err := session.ParseID(string(h.ID)); err != nil {
-		return row{}, nil, err
-	}
-	w := &writer{id: h.ID, next: 1}
-	line, err := w.chain.AppendRecord(nil, h)
-	return row{lines: line, updated: unixNano(h.Created)}, w, err
-}
-
 // Append implements session.Writer.
 func (w *writer) Append(ctx context.Context, records ...session.Record) error {
 	if w.err != nil {

@@ -70,10 +70,15 @@ type lock interface {
 
 // Create implements session.Store.
 func (s *store) Create(ctx context.Context, h session.Header) (session.Writer, error) {
-	header, w, err := newSession(h)
+	if _, err := session.ParseID(string(h.ID)); err != nil {
+		return nil, err
+	}
+	w := &writer{id: h.ID, next: 1}
+	line, err := w.chain.AppendRecord(nil, h)
 	if err != nil {
 		return nil, err
 	}
+	header := row{lines: line, updated: unixNano(h.Created)}
 	exists := fmt.Errorf("session %s: %w", h.ID, session.ErrExists)
 	held, err := s.dialect.takeLock(ctx, h.ID, true)
 	// somebody writes or creates it

@@ -27,7 +27,15 @@ const ruleUnfinishedCall = "unfinished_call"
 // ends it, which may be an empty object.
 func (d *dialect) partialCall(c *wireCall, m *members) error {
 	if c.name != "" {
-		if err := d.beginCall(c, m); err != nil {
+		if err := d.finishCutCall(); err != nil {
+			return err
+		}
+		if err := d.closeText(); err != nil {
+			return err
+		}
+		id := d.callID(c, m.signature)
+		d.call = &partialCall{key: d.nextKey(), args: node{kind: '{'}}
+		if err := d.asm.Open(d.call.key, transcript.ToolUse(id, c.name, nil)); err != nil {
 			return err
 		}
 	}
@@ -49,18 +57,6 @@ func (d *dialect) partialCall(c *wireCall, m *members) error {
 		return d.endCall()
 	}
 	return nil
-}
-
-func (d *dialect) beginCall(c *wireCall, m *members) error {
-	if err := d.finishCutCall(); err != nil {
-		return err
-	}
-	if err := d.closeText(); err != nil {
-		return err
-	}
-	id := d.callID(c, m.signature)
-	d.call = &partialCall{key: d.nextKey(), args: node{kind: '{'}}
-	return d.asm.Open(d.call.key, transcript.ToolUse(id, c.name, nil))
 }
 
 // finishCutCall reports a call that a new one interrupts, and ends it.

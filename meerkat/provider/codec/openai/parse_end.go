@@ -125,7 +125,28 @@ func (d *dialect) setStopReason(r *responseObject, raw []byte) error {
 	case r.status == "cancelled":
 		d.asm.SetStop(transcript.StopCancelled)
 	case r.status == "incomplete":
-		return d.setIncompleteReason(r.details)
+		var reason string
+		if !jsontok.IsNull(r.details) {
+			err := jsontok.Fields(r.details, func(field, value []byte) error {
+				if string(field) == "reason" {
+					reason = jsontok.String(value)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		switch reason {
+		case "max_output_tokens":
+			d.asm.SetStop(transcript.StopMaxTokens)
+		case "content_filter":
+			d.asm.SetStop(transcript.StopRefusal)
+		default:
+			d.asm.SetStop(transcript.StopReason("incomplete: " + reason))
+			return d.asm.Anomaly(stream.RuleUnknownStop, "incomplete_details.reason %q", reason)
+		}
+		return nil
 	case r.object == "response.compaction":
 		d.asm.SetStop(transcript.StopCompaction)
 	case r.status != "completed":
@@ -136,31 +157,6 @@ func (d *dialect) setStopReason(r *responseObject, raw []byte) error {
 		d.asm.SetStop(transcript.StopRefusal)
 	default:
 		d.asm.SetStop(transcript.StopEndTurn)
-	}
-	return nil
-}
-
-func (d *dialect) setIncompleteReason(details []byte) error {
-	var reason string
-	if !jsontok.IsNull(details) {
-		err := jsontok.Fields(details, func(field, value []byte) error {
-			if string(field) == "reason" {
-				reason = jsontok.String(value)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	switch reason {
-	case "max_output_tokens":
-		d.asm.SetStop(transcript.StopMaxTokens)
-	case "content_filter":
-		d.asm.SetStop(transcript.StopRefusal)
-	default:
-		d.asm.SetStop(transcript.StopReason("incomplete: " + reason))
-		return d.asm.Anomaly(stream.RuleUnknownStop, "incomplete_details.reason %q", reason)
 	}
 	return nil
 }

@@ -114,15 +114,6 @@ type streamWriter struct {
 	flushed   bool      // a part of the body was sent to the client
 }
 
-func newStreamWriter(w http.ResponseWriter, r *http.Request) *streamWriter {
-	out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush,
-		hasChunks: r.ProtoMajor == 1 && r.ProtoAtLeast(1, 1)}
-	if r.ProtoMajor == 1 {
-		out.cork = corkOf(r.Context()) // a connection of HTTP/2 is shared with other requests
-	}
-	return out
-}
-
 func (w *streamWriter) WriteHeader(status int) {
 	if status >= http.StatusOK || status == http.StatusSwitchingProtocols {
 		w.started = true

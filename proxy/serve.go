@@ -17,7 +17,11 @@ func (p *Proxy) wrapHandler(next http.Handler) http.Handler {
 		}
 		defer p.requests.end()
 		r.Header.Del("Proxy-Authorization") // pitfall G19, also where a client repeats it inside a tunnel
-		out := newStreamWriter(w, r)
+		out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush,
+			hasChunks: r.ProtoMajor == 1 && r.ProtoAtLeast(1, 1)}
+		if r.ProtoMajor == 1 {
+			out.cork = corkOf(r.Context()) // a connection of HTTP/2 is shared with other requests
+		}
 		ctx := context.WithValue(r.Context(), selfKey{}, p)
 		if status := upgradeStatus(r); status != 0 {
 			if !p.admitsWebSocket(r) {

@@ -81,7 +81,14 @@ func NewTransportVia(upstream map[string]string, roots *x509.CertPool, via *Via)
 		MaxResponseHeaderBytes: maxReplyHeader,
 	}
 	if via != nil {
-		via.installIn(next)
+		next.Proxy = func(r *http.Request) (*url.URL, error) { return via.find(r.URL) }
+		next.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, asked *http.Request,
+			got *http.Response) error {
+			if got.StatusCode == http.StatusOK {
+				return nil
+			}
+			return via.refusalError(asked.Host, got)
+		}
 	}
 	return &transport{bases: bases, next: next, via: via}, nil
 }
@@ -218,17 +225,6 @@ func (v *Via) nameIn(err error, r *http.Request) error {
 		return err
 	}
 	return fmt.Errorf("through upstream proxy %s: %w", v.address.Host, err)
-}
-
-// installIn makes next use the proxy.
-func (v *Via) installIn(next *http.Transport) {
-	next.Proxy = func(r *http.Request) (*url.URL, error) { return v.find(r.URL) }
-	next.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, asked *http.Request, got *http.Response) error {
-		if got.StatusCode == http.StatusOK {
-			return nil
-		}
-		return v.refusalError(asked.Host, got)
-	}
 }
 
 // checkReply returns an error when the reply is a refusal of the proxy. Only a request in plain

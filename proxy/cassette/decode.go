@@ -52,13 +52,6 @@ func decodeRequest(item []byte) (Request, bool) {
 	return in.Request, c.ok
 }
 
-// decodeAsked is decodeRequest without the header. It writes the body over room.
-func decodeAsked(item, room []byte) (Request, bool) {
-	c, in := &cursor{b: item, ok: true, scratch: room, skipHeaders: true}, Interaction{}
-	c.readRequest(&in)
-	return in.Request, c.ok
-}
-
 func (c *cursor) readRequest(in *Interaction) {
 	c.expectText(itemStart)
 	in.Request.Body = c.readBody()

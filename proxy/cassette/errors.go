@@ -68,7 +68,18 @@ func firstLine(err error) string {
 // file: it may be any file that was named by mistake.
 func ParseErrorText(err error) string {
 	if e := (*yaml.TypeError)(nil); errors.As(err, &e) && len(e.Errors) > 0 {
-		return typeErrorText(e.Errors[0])
+		// An error of yaml.v3 about a value of the wrong kind is shortened: the line, and what is wrong
+		// there.
+		line, what, _ := strings.Cut(e.Errors[0], ": ")
+		switch {
+		case !strings.HasPrefix(line, "line ") || line == "line 0": // JSON has no lines
+			return "another kind of value belongs in it"
+		case strings.Contains(what, " already defined at line "):
+			return line + ": a key that is already defined"
+		case strings.Contains(what, " not found in type "):
+			return line + ": a key that does not belong here"
+		}
+		return line + ": another kind of value belongs here"
 	}
 	if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
 		return strings.TrimPrefix(e.Field+": another kind of value belongs here", ": ")
@@ -80,21 +91,6 @@ func ParseErrorText(err error) string {
 // quotation matches quotations of two characters or more. A single one is punctuation that the
 // parser expected.
 var quotation = regexp.MustCompile("`[^`]{2,}`|\"[^\"]{2,}\"|'[^']{2,}'")
-
-// typeErrorText shortens an error of yaml.v3 about a value of the wrong kind:
-// the line, and what is wrong there.
-func typeErrorText(text string) string {
-	line, what, _ := strings.Cut(text, ": ")
-	switch {
-	case !strings.HasPrefix(line, "line ") || line == "line 0": // JSON has no lines
-		return "another kind of value belongs in it"
-	case strings.Contains(what, " already defined at line "):
-		return line + ": a key that is already defined"
-	case strings.Contains(what, " not found in type "):
-		return line + ": a key that does not belong here"
-	}
-	return line + ": another kind of value belongs here"
-}
 
 // Loss is what a recording as a whole lacks, according to its closing line. A
 // gate rejects a cassette for it, unless the cassette declares to be incomplete.

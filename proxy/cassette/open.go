@@ -294,7 +294,12 @@ func (c *Cassette) peekRequest(i int, decode func(item []byte) (Request, bool)) 
 // a request. The body is written over room when that is large enough, so that a
 // large cassette can be read in little memory.
 func (c *Cassette) Asked(i int, room []byte) (Request, error) {
-	r, ok := c.peekRequest(i, func(item []byte) (Request, bool) { return decodeAsked(item, room) })
+	r, ok := c.peekRequest(i, func(item []byte) (Request, bool) {
+		// The body is written over room.
+		c, in := &cursor{b: item, ok: true, scratch: room, skipHeaders: true}, Interaction{}
+		c.readRequest(&in)
+		return in.Request, c.ok
+	})
 	if ok {
 		return r, nil
 	}

@@ -43,13 +43,19 @@ func Recover(path string) (kept int, err error) {
 	_ = f.Close()
 	switch {
 	case whole.isForeign:
-		return countForeign(source)
+		c, err := Open(source)
+		if err != nil {
+			return 0, notCassette(source, "its head is not ours")
+		}
+		return c.Len(), nil
 	case err != nil || whole.closed && source == path:
 		return whole.count, err
 	}
 	lost := 0
 	if source != path {
-		lost = lostBefore(path) // the recording extends it
+		// The finished cassette may have lost interactions before.
+		c, _, _ := closingOf(path)
+		lost = c.Lost // the recording extends it
 	}
 	return whole.count, replace(path, source, whole, Loss{lost, true})
 }
@@ -59,13 +65,6 @@ func vacantForRecover(path string) error {
 		return newError(path, fs.ErrExist, "exists; move it away, then recover %s again", partialPath(path))
 	}
 	return nil
-}
-
-// lostBefore returns how many interactions the finished cassette path had lost;
-// 0 when there is none.
-func lostBefore(path string) int {
-	c, _, _ := closingOf(path)
-	return c.Lost
 }
 
 // closingOf reads the closing line of a file and where it starts.
@@ -127,15 +126,6 @@ func wholePart(name string, r io.Reader) (whole recoverable, err error) {
 		return whole, nothingWhole(name)
 	}
 	return whole, nil
-}
-
-// countForeign returns how many interactions a file of another tool has.
-func countForeign(name string) (int, error) {
-	c, err := Open(name)
-	if err != nil {
-		return 0, notCassette(name, "its head is not ours")
-	}
-	return c.Len(), nil
 }
 
 func nothingWhole(name string) error {

@@ -68,7 +68,11 @@ func withReserved(in Interaction) http.Header {
 	set(hdrProvenance, in.Provenance)
 	set(hdrIngress, in.Ingress)
 	set(hdrRedacted, in.Redacted)
-	set(hdrPlace, encodePlace(in.Place))
+	form := url.Values{}
+	for name, value := range in.Place {
+		form.Set(name, value)
+	}
+	set(hdrPlace, form.Encode())
 	if in.Drained != 0 {
 		set(hdrDrained, strconv.Itoa(in.Drained))
 	}
@@ -147,14 +151,6 @@ func readOrdinal(header, s string) (n int, err error) {
 		return 0, fmt.Errorf("%s is unreadable", header)
 	}
 	return n, nil
-}
-
-func encodePlace(place map[string]string) string {
-	form := url.Values{}
-	for name, value := range place {
-		form.Set(name, value)
-	}
-	return form.Encode()
 }
 
 func readPlace(s string) (map[string]string, error) {

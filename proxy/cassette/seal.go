@@ -256,7 +256,18 @@ func scanItems(name string, r io.Reader, longest int, visit func(before scanned,
 			s.closed, s.hasTail = isClosing && err == io.EOF, isClosing && err == nil
 			return s, nil
 		default:
-			item.addPiece(piece)
+			if item.size == 0 {
+				item.isItem = string(piece) == itemStart
+			}
+			_, _ = item.hash.Write(piece)
+			item.size += len(piece)
+			item.endsLine = bytes.HasSuffix(piece, []byte("\n"))
+			if item.size > item.longest {
+				item.visit, item.kept = nil, nil
+			}
+			if item.visit != nil {
+				item.kept = append(item.kept, piece...)
+			}
 		}
 	}
 }
@@ -275,22 +286,6 @@ type scannedItem struct {
 // beginItem returns an item of which nothing was read. It is kept in room.
 func (s *scanned) beginItem(longest int, visit func(scanned, []byte) error, room []byte) *scannedItem {
 	return &scannedItem{hash: s.last.newHash(), endsLine: true, visit: visit, longest: longest, kept: room[:0]}
-}
-
-// addPiece adds a line or a part of one.
-func (item *scannedItem) addPiece(piece []byte) {
-	if item.size == 0 {
-		item.isItem = string(piece) == itemStart
-	}
-	_, _ = item.hash.Write(piece)
-	item.size += len(piece)
-	item.endsLine = bytes.HasSuffix(piece, []byte("\n"))
-	if item.size > item.longest {
-		item.visit, item.kept = nil, nil
-	}
-	if item.visit != nil {
-		item.kept = append(item.kept, piece...)
-	}
 }
 
 // readHead reads to the line that begins the items, or as much as a head may be.

@@ -170,7 +170,17 @@ func (w *Writer) AppendAll(ins []Interaction) []error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.writeEntries(fit)
+
+	// Write a batch. When the disk does not take all of it, each entry is tried separately, and those
+	// that fit are kept.
+	err := w.sealEntries(fit)
+	for _, e := range fit {
+		if err != nil && len(fit) > 1 {
+			e.err = w.sealEntries([]*entry{e})
+		} else {
+			e.err = err
+		}
+	}
 	errs := make([]error, len(ins))
 	for i, e := range batch {
 		errs[i] = e.err
@@ -324,19 +334,6 @@ func newEntry(in Interaction) *entry {
 
 // writtenEntry returns the entry of an item that is written already.
 func writtenEntry(item []byte) *entry { return &entry{pieces: slices.Values([][]byte{item})} }
-
-// writeEntries writes a batch. When the disk does not take all of it, each entry
-// is tried separately, and those that fit are kept.
-func (w *Writer) writeEntries(batch []*entry) {
-	err := w.sealEntries(batch)
-	for _, e := range batch {
-		if err != nil && len(batch) > 1 {
-			e.err = w.sealEntries([]*entry{e})
-		} else {
-			e.err = err
-		}
-	}
-}
 
 // sealEntries writes the entries with their seals.
 func (w *Writer) sealEntries(batch []*entry) error {

@@ -186,7 +186,17 @@ func (f *findings) comparePair(i int, p Pair) {
 	if a, b := stopReasons(p.Old.Events), stopReasons(p.New.Events); a != b {
 		f.addForPair(i, Finding{Severity: Notable, Rule: "stop-reason", Group: group, Old: a, New: b})
 	}
-	f.compareHeaders(i, group, p)
+	old, fresh := headerFamilies(p.Old.Header), headerFamilies(p.New.Header)
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		if !fresh[name] {
+			f.addForPair(i, Finding{Severity: Notable, Rule: "header-gone", Group: group, Path: name})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fresh)) {
+		if !old[name] {
+			f.addForPair(i, Finding{Severity: Cosmetic, Rule: "header-new", Group: group, Path: name})
+		}
+	}
 }
 
 // stopKeys are the fields that say why a reply ended.
@@ -238,20 +248,6 @@ func headerFamilies(h http.Header) map[string]bool {
 		}
 	}
 	return set
-}
-
-func (f *findings) compareHeaders(i int, group string, p Pair) {
-	old, fresh := headerFamilies(p.Old.Header), headerFamilies(p.New.Header)
-	for _, name := range slices.Sorted(maps.Keys(old)) {
-		if !fresh[name] {
-			f.addForPair(i, Finding{Severity: Notable, Rule: "header-gone", Group: group, Path: name})
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(fresh)) {
-		if !old[name] {
-			f.addForPair(i, Finding{Severity: Cosmetic, Rule: "header-new", Group: group, Path: name})
-		}
-	}
 }
 
 // compareGrammars finds how the events of a group differ. It needs old and new

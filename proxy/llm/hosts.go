@@ -129,7 +129,17 @@ func OperationOf(method string, u *url.URL, body []byte) Operation {
 		return Stream // a stored reply is resumed
 	case method != http.MethodPost:
 	case route.Operation == wires.Generate:
-		return generateOperation(body, w.SocketMessage)
+		// A request that came as a message of a WebSocket has the type message, and its reply is always a
+		// stream.
+		var request struct {
+			Type   string `json:"type"`
+			Stream bool   `json:"stream"`
+		}
+		if json.Unmarshal(body, &request) == nil &&
+			(request.Stream || w.SocketMessage != "" && request.Type == w.SocketMessage) {
+			return Stream
+		}
+		return Unary
 	case route.Operation == wires.Stream, route.Operation == wires.Unary, route.Operation == wires.Count:
 		return Operation(route.Operation)
 	}
@@ -149,19 +159,6 @@ func TakesSockets(path string) bool {
 		route := w.RouteOf(path)
 		return w.SocketMessage != "" && route != nil && route.Operation == wires.Generate
 	})
-}
-
-// generateOperation reads a body. A request that came as a message of a WebSocket has the type
-// message, and its reply is always a stream.
-func generateOperation(body []byte, message string) Operation {
-	var request struct {
-		Type   string `json:"type"`
-		Stream bool   `json:"stream"`
-	}
-	if json.Unmarshal(body, &request) == nil && (request.Stream || message != "" && request.Type == message) {
-		return Stream
-	}
-	return Unary
 }
 
 // ErrorBody returns a reply body with message, in the shape that the provider's own errors of that

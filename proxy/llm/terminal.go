@@ -23,13 +23,21 @@ func IsComplete(provider, contentType string, body []byte) bool {
 	text := bytes.TrimLeft(body, " \t\r\n")
 	switch {
 	case slices.Contains(jsonLines, media):
-		return areWholeDocuments(body)
+		for decoder := json.NewDecoder(bytes.NewReader(body)); ; {
+			var one json.RawMessage
+			if err := decoder.Decode(&one); err != nil {
+				return errors.Is(err, io.EOF)
+			}
+		}
 	case len(text) > 0 && (text[0] == '{' || text[0] == '['):
 		// Errors come as plain JSON even under text/event-stream, and Gemini
 		// streams a JSON array when no client asks for SSE.
 		return isWholeDocument(provider, body)
 	case media == eventStream:
-		return streamReachedEnd(provider, body)
+		return anyWire(provider, func(w *wires.Wire) bool {
+			return hasEventOfType(body, w.Ending.Types) ||
+				w.Ending.IsWhole != nil && w.Ending.IsWhole(body, completeEvents(body))
+		})
 	}
 	return media != "application/json"
 }
@@ -39,15 +47,6 @@ func IsComplete(provider, contentType string, body []byte) bool {
 var jsonLines = []string{"application/x-ndjson", "application/ndjson", "application/x-jsonl", "application/jsonl",
 	"application/x-jsonlines"}
 
-func areWholeDocuments(body []byte) bool {
-	for decoder := json.NewDecoder(bytes.NewReader(body)); ; {
-		var one json.RawMessage
-		if err := decoder.Decode(&one); err != nil {
-			return errors.Is(err, io.EOF)
-		}
-	}
-}
-
 // isWholeDocument reports whether a JSON document is whole. An array may be a stream.
 func isWholeDocument(provider string, body []byte) bool {
 	if !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
@@ -55,13 +54,6 @@ func isWholeDocument(provider string, body []byte) bool {
 	}
 	w := wires.Find(provider)
 	return w == nil || w.Ending.IsWholeArray == nil || w.Ending.IsWholeArray(body)
-}
-
-func streamReachedEnd(provider string, body []byte) bool {
-	return anyWire(provider, func(w *wires.Wire) bool {
-		return hasEventOfType(body, w.Ending.Types) ||
-			w.Ending.IsWhole != nil && w.Ending.IsWhole(body, completeEvents(body))
-	})
 }
 
 // anyWire reports whether something holds for a provider's wire: for an unknown provider, for any wire.

@@ -74,14 +74,6 @@ func (rec *Recorder) beginExchange(r *http.Request) *exchange {
 	return x
 }
 
-// endUpload waits for the rest of the request: the response may have come before it.
-func (x *exchange) endUpload(w http.ResponseWriter) {
-	x.unsent = x.upload.finish(w)
-	if x.sent = x.upload.completed; !x.answered.IsZero() && x.sent.After(x.answered) {
-		x.sent = x.answered
-	}
-}
-
 // endConnection closes the HTTP/1.1 connection of a client that did not send the rest of its
 // request: what it still sends would be read as its next request.
 func (x *exchange) endConnection(w http.ResponseWriter, r *http.Request) {

@@ -194,7 +194,11 @@ func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // save passes an exchange on to be saved, and waits until a small one is.
 func (rec *Recorder) save(x *exchange, w http.ResponseWriter) {
-	x.endUpload(w)
+	// Wait for the rest of the request: the response may have come before it.
+	x.unsent = x.upload.finish(w)
+	if x.sent = x.upload.completed; !x.answered.IsZero() && x.sent.After(x.answered) {
+		x.sent = x.answered
+	}
 	if !rec.isKeeping() {
 		x.close()
 		return

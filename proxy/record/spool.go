@@ -64,7 +64,15 @@ func (s *spool) Write(p []byte) (int, error) {
 	}
 	if s.spillErr != nil {
 		s.limit = math.MaxInt
-		s.enforceQuota()
+
+		// What is in memory because the disk takes no more is counted, and the body is given up when that
+		// exceeds spillQuota.
+		more := int64(len(s.mem)) - s.quotaHeld
+		s.quotaHeld += more
+		if s.from.quotaUsed.Add(more) > spillQuota && !s.required {
+			s.from.quotaUsed.Add(-s.quotaHeld)
+			s.mem, s.quotaHeld, s.lost = nil, 0, true
+		}
 	}
 	return len(p), nil
 }
@@ -75,17 +83,6 @@ func (s *spool) tail(p []byte) []byte {
 		return bytes.Clone(p)
 	}
 	return s.mem[len(s.mem)-len(p):]
-}
-
-// enforceQuota counts what is in memory because the disk takes no more, and
-// gives the body up when that exceeds spillQuota.
-func (s *spool) enforceQuota() {
-	more := int64(len(s.mem)) - s.quotaHeld
-	s.quotaHeld += more
-	if s.from.quotaUsed.Add(more) > spillQuota && !s.required {
-		s.from.quotaUsed.Add(-s.quotaHeld)
-		s.mem, s.quotaHeld, s.lost = nil, 0, true
-	}
 }
 
 // copyBuffers are the buffers that bodies pass through.

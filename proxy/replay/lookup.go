@@ -72,20 +72,16 @@ func (q *lookup) requestForm() form {
 	return *q.whole
 }
 
-func (q *lookup) stableForm() form {
-	if q.stable == nil {
-		f := q.requestForm().withoutVolatile(q.replayer.rules)
-		q.stable = &f
-	}
-	return *q.stable
-}
-
 // levelKey returns what the request is looked up by at a level.
 func (q *lookup) levelKey(l Level) digest {
 	if l == identical {
 		return rawDigest(q.r.Method, q.url, q.body)
 	}
-	return q.stableForm().reduceTo(l).computeDigest()
+	if q.stable == nil {
+		f := q.requestForm().withoutVolatile(q.replayer.rules)
+		q.stable = &f
+	}
+	return q.stable.reduceTo(l).computeDigest()
 }
 
 // digest identifies what equal requests have in common.

@@ -161,7 +161,9 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	answer, err := r.findAnswer(req)
 	if err != nil {
-		closeBody(req)
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
 		return nil, err
 	}
 	return r.askHandler(answer, req)

@@ -132,12 +132,6 @@ func (o *openBodies) closeAll() {
 	}
 }
 
-func closeBody(req *http.Request) {
-	if req.Body != nil {
-		_ = req.Body.Close()
-	}
-}
-
 // Judge checks the requests of a test against the catalogue of requirements, as conform check
 // does. It fails the test when a request breaks a requirement, or nothing could be judged.
 // The requests are those of this run, even where their replies were recorded earlier. Judge

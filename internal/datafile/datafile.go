@@ -126,7 +126,16 @@ func Read(name string, data []byte, into any, options Options) *File {
 	root := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: 1}
 	switch err := decoder.Decode(&doc); {
 	case err != nil && !errors.Is(err, io.EOF):
-		f.addSyntax(data, strings.TrimPrefix(err.Error(), "yaml: "))
+		// The data is not YAML. The decoder does not always name the line.
+		text := strings.TrimPrefix(err.Error(), "yaml: ")
+		line := 1
+		if m := syntaxLine.FindStringSubmatch(text); m != nil {
+			line, _ = strconv.Atoi(m[1])
+			text = text[len(m[0]):]
+		} else if m := syntaxAnchor.FindStringSubmatch(text); m != nil {
+			line += bytes.Count(data[:max(0, bytes.Index(data, []byte("*"+m[1])))], []byte("\n"))
+		}
+		f.addAt(&yaml.Node{Line: line}, "not YAML: %s", strings.Join(strings.Fields(text), " "))
 		return f
 	case err == nil && !errors.Is(decoder.Decode(new(yaml.Node)), io.EOF):
 		f.addAt(new(yaml.Node), "more than one YAML document; keep one")
@@ -206,18 +215,6 @@ var (
 	syntaxLine   = regexp.MustCompile(`^line (\d+): `)
 	syntaxAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
-
-// addSyntax notes that data is not YAML. The decoder does not always name the line.
-func (f *File) addSyntax(data []byte, text string) {
-	line := 1
-	if m := syntaxLine.FindStringSubmatch(text); m != nil {
-		line, _ = strconv.Atoi(m[1])
-		text = text[len(m[0]):]
-	} else if m := syntaxAnchor.FindStringSubmatch(text); m != nil {
-		line += bytes.Count(data[:max(0, bytes.Index(data, []byte("*"+m[1])))], []byte("\n"))
-	}
-	f.addAt(&yaml.Node{Line: line}, "not YAML: %s", strings.Join(strings.Fields(text), " "))
-}
 
 // EachFile calls read for every file below fsys that a pattern matches, in order of name, and
 // joins the errors. That no file matches is an error as well.

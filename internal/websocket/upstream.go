@@ -14,6 +14,7 @@ import (
 	"time"
 
 	coder "github.com/coder/websocket"
+	"golang.org/x/net/http/httpguts"
 )
 
 // Upstream is a WebSocket to a provider. Its RoundTrip sends the body of a request as a
@@ -225,7 +226,14 @@ func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp.Header.Set("Content-Type", "text/event-stream")
 	if e := envelopeOf(first); e.errorStatus() != 0 {
 		status := e.errorStatus()
-		maps.Copy(resp.Header, e.namedHeader())
+		h := http.Header{}
+		for name, value := range e.Headers {
+			if text, ok := value.(string); ok && httpguts.ValidHeaderFieldName(name) &&
+				httpguts.ValidHeaderFieldValue(text) {
+				h.Set(name, text)
+			}
+		}
+		maps.Copy(resp.Header, dropHandshake(h))
 		resp.StatusCode, resp.ContentLength = status, int64(len(first))
 		resp.Header.Set("Content-Type", "application/json")
 		resp.Body = io.NopCloser(bytes.NewReader(first))

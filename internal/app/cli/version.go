@@ -61,15 +61,6 @@ type build struct {
 	Schemas  []string `json:"schemas"`
 }
 
-func describeBuild(program string) build {
-	b := build{Schema: "version.v1", Program: program, Version: Version(), Go: runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH, Sets: specs.SetNames(), Schemas: documents}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		b.Commit, b.Date = buildSetting(info, "vcs.revision"), buildSetting(info, "vcs.time")
-	}
-	return b
-}
-
 func buildSetting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {
@@ -87,7 +78,11 @@ func (f *Frame) versionCommand() *cobra.Command {
 			"schemas of the documents that it writes and reads. All programs of a release say the same.",
 		Example: fmt.Sprintf("  %s version --json", f.Program.Name),
 		RunE: func(*cobra.Command, []string) error {
-			b := describeBuild(f.Program.Name)
+			b := build{Schema: "version.v1", Program: f.Program.Name, Version: Version(), Go: runtime.Version(),
+				Platform: runtime.GOOS + "/" + runtime.GOARCH, Sets: specs.SetNames(), Schemas: documents}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				b.Commit, b.Date = buildSetting(info, "vcs.revision"), buildSetting(info, "vcs.time")
+			}
 			if asJSON {
 				return f.WriteJSON(b)
 			}

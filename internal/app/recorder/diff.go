@@ -114,7 +114,14 @@ func (a *app) DiffFiles(old, fresh string) (difference, error) {
 	if err != nil {
 		return difference{}, err
 	}
-	return compareSides(x, y), nil
+	d := difference{Schema: "recorder.diff.v1", Equal: true, Pairs: []pair{}, Lost: slices.Concat(x.lost, y.lost)}
+	renaming := event.NewRenaming()
+	for _, m := range matchInteractions(x, y) {
+		p := pairOf(x, y, m, renaming)
+		d.Equal = d.Equal && p.isEqual()
+		d.Pairs = append(d.Pairs, p)
+	}
+	return d, nil
 }
 
 // side is one of two recordings that are compared, with ids by their common names.
@@ -221,18 +228,6 @@ func (s *side) requestKey(i int) string {
 func (s *side) requestAddress(i int) string {
 	_, path := HostAndPath(s.list[i].Request.URL)
 	return s.list[i].Request.Method + " " + path
-}
-
-// compareSides pairs the interactions of two sides and lists where each pair differs.
-func compareSides(a, b *side) difference {
-	d := difference{Schema: "recorder.diff.v1", Equal: true, Pairs: []pair{}, Lost: slices.Concat(a.lost, b.lost)}
-	renaming := event.NewRenaming()
-	for _, m := range matchInteractions(a, b) {
-		p := pairOf(a, b, m, renaming)
-		d.Equal = d.Equal && p.isEqual()
-		d.Pairs = append(d.Pairs, p)
-	}
-	return d
 }
 
 // matchInteractions pairs the interactions whose requests are equal, in order, and between them

@@ -217,11 +217,9 @@ func wordStretches(a, b []string) (list []stretch) {
 			last.added = append(last.added, b[m[1]])
 		}
 	}
-	return withoutIslands(list)
-}
 
-// withoutIslands makes short unchanged runs between two changes part of the changes.
-func withoutIslands(list []stretch) (out []stretch) {
+	// Short unchanged runs between two changes are part of the changes.
+	var out []stretch
 	for i, s := range list {
 		inside := i > 0 && i < len(list)-1
 		if n := len(out); n > 0 && out[n-1].kept == nil && (s.kept == nil || inside && len(s.kept) < islandWords) {

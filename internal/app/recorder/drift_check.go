@@ -236,7 +236,13 @@ func (a *app) printAndExit(r *driftReport, x checkSettings) error {
 		for _, f := range r.Findings {
 			line := fmt.Sprintf("%-10s  %s: %s", f.Severity, f.Group, FindingText(f))
 			if len(f.Pairs) > 0 {
-				line += " (" + interactionNumbers(f.Pairs) + ")"
+				list := f.Pairs
+				slices.Sort(list)
+				parts := make([]string, len(list))
+				for i, n := range list {
+					parts[i] = "#" + numberText(n)
+				}
+				line += " (" + strings.Join(parts, " ") + ")"
 			}
 			fmt.Fprintln(w, line)
 		}
@@ -255,16 +261,6 @@ func (a *app) printAndExit(r *driftReport, x checkSettings) error {
 		return cli.Exit(ExitIncomplete)
 	}
 	return nil
-}
-
-// interactionNumbers names interactions.
-func interactionNumbers(list []int) string {
-	slices.Sort(list)
-	parts := make([]string, len(list))
-	for i, n := range list {
-		parts[i] = "#" + numberText(n)
-	}
-	return strings.Join(parts, " ")
 }
 
 func numberText(n int) string { return strconv.Itoa(n) }

@@ -58,7 +58,22 @@ func (r *replayHandler) finishRecording(a *app, _ bool) outcome {
 	if a.isolated {
 		a.Note("%s: nothing left the machine: the program could reach the recorder only", r.path)
 	}
-	a.SayList("relaxed", relaxedAnswers(got, r.gates.strict || a.Verbose))
+	all := r.gates.strict || a.Verbose
+	var lines []string
+	for _, r := range got.RelaxedAnswers {
+		if r.Level == replay.Exact.String() && !all && !slices.ContainsFunc(r.Rules, leavesMemberOut) {
+			continue
+		}
+		line := fmt.Sprintf("interaction %d answered %s %s at %s", r.Interaction, r.Method, r.URL, r.Level)
+		if len(r.Differences) > 0 {
+			line += "; " + r.Differences[0]
+		}
+		if more := len(r.Differences) - 1; more > 0 {
+			line += fmt.Sprintf("; and %d more", more)
+		}
+		lines = append(lines, line)
+	}
+	a.SayList("relaxed", lines)
 	got.UnmatchedRules = a.sayUnmatched(r.path, r.scrubs, got.Relaxed)
 	for _, sentence := range r.gates.failedGates(got, a.nothingAskedReason()) {
 		a.Say("%s: %s", r.path, sentence)
@@ -151,25 +166,6 @@ func (g gates) failedGates(got replay.Receipt, unasked string) (failed []string)
 // in which the question may stand.
 func leavesMemberOut(rule string) bool {
 	return strings.HasPrefix(rule, "$") && !strings.HasSuffix(rule, "/")
-}
-
-// relaxedAnswers describes the answers that needed a looser level or a rule that leaves out a whole
-// member. With all it also describes those that needed other rules only.
-func relaxedAnswers(got replay.Receipt, all bool) (lines []string) {
-	for _, r := range got.RelaxedAnswers {
-		if r.Level == replay.Exact.String() && !all && !slices.ContainsFunc(r.Rules, leavesMemberOut) {
-			continue
-		}
-		line := fmt.Sprintf("interaction %d answered %s %s at %s", r.Interaction, r.Method, r.URL, r.Level)
-		if len(r.Differences) > 0 {
-			line += "; " + r.Differences[0]
-		}
-		if more := len(r.Differences) - 1; more > 0 {
-			line += fmt.Sprintf("; and %d more", more)
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // scrubRules reads --scrub.

@@ -198,12 +198,12 @@ const eventBuffer = 4096
 // sessions.
 func (w *preparedRun) agentSettings() (agent.Config, error) {
 	settings := w.cfg.Agent
-	prompt, byFlag, err := systemPrompt(w.cfg)
+	prompt, from, err := w.cfg.SystemPrompt()
 	if err != nil {
-		return settings, err
+		return settings, &cli.UsageError{Err: err}
 	}
 	settings.System = prompt
-	if w.resumed && !byFlag {
+	if w.resumed && from.Layer != config.Flag {
 		settings.System = ""
 	}
 	if w.resumed && !isSetByFlag(w.cfg, "agent.effort") {

@@ -5,21 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
-
-// completeModels completes --model. The catalogue is read when a shell asks, and not for each
-// command.
-func completeModels(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("model",
-		func(*cobra.Command, []string, string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
-			for _, e := range catalog.Models() {
-				names = append(names, e.Name)
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		})
-}
 
 // mostCompletions bounds how many sessions a shell is offered.
 const mostCompletions = 50

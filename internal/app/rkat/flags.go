@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/config"
 )
 
@@ -44,7 +45,15 @@ func (a *app) bindRequestFlags(cmd *cobra.Command, o *options) {
 	flags.BoolVar(&o.conformTools, "conform-tools", false, "offer the tools of the conformance scenarios")
 	flags.StringSliceVar(&o.conformExtra, "conform-extra", nil, "offer more of them: image, slow, large, awkward")
 	flags.Lookup("conform-tools").Hidden, flags.Lookup("conform-extra").Hidden = true, true
-	completeModels(cmd)
+
+	// The catalogue is read when a shell asks, and not for each command.
+	_ = cmd.RegisterFlagCompletionFunc("model",
+		func(*cobra.Command, []string, string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+			for _, e := range catalog.Models() {
+				names = append(names, e.Name)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		})
 }
 
 // bindPromptFlags adds the flags of commands that take a prompt.

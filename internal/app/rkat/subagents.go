@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
@@ -53,19 +52,18 @@ func (a *app) openArtifacts(w *preparedRun) (artifact.Store, error) {
 		}
 		w.artifacts = artifact.NewFiles(filepath.Join(filepath.Dir(dir), "artifacts"), options)
 	}
-	w.stopSweep = a.startSweep(w.artifacts, settings.SweepInterval)
-	return w.artifacts, nil
-}
 
-// startSweep keeps a store of artifacts swept until stop is called.
-func (a *app) startSweep(store artifact.Store, interval time.Duration) (stop func()) {
+	// The store of artifacts is kept swept until stop is called.
+	store := w.artifacts
+	interval := settings.SweepInterval
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		artifact.KeepSwept(ctx, store, interval, func(err error) { a.noteLine("%s", cli.OneLine(err)) })
 	}()
-	return func() { cancel(); <-done }
+	w.stopSweep = func() { cancel(); <-done }
+	return w.artifacts, nil
 }
 
 // offersSubAgents reports whether a session began with the tools for sub-agents.

@@ -210,6 +210,8 @@ var turnRules = []anthropicRule{
 		sureRule("A-40", "reported", "a message does not end with thinking", nil), endsInSpeech)),
 	sureRule("A-38", "reported", "with a thinking budget, the turn of an open tool loop starts with thinking",
 		loopThinks),
+	judged("PAR-003/history", likelyRule("A-54", "reported",
+		"with a thinking budget, a prefilled answer starts with thinking", nil), prefillThinks),
 	judged("PAR-003/history", likelyRule("A-39", "reported",
 		"while thinking is off, a last message of the assistant has no thinking", nil), finalThoughtless),
 	everywhere(judged("ORD-016/user-ends",
@@ -255,7 +257,26 @@ func loopThinks(c *call, _ rule.Env) *rule.Refusal {
 	if len(t.blocks) == 0 || t.blocks[0].isThinking() {
 		return nil
 	}
-	return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."+thinkingDocs, t.message, t.blocks[0].kind) //nolint:misspell // the API spells it so
+	return thoughtFirst(t, " (preceeding the lastmost set of `tool_use` and `tool_result` blocks)") //nolint:misspell // the API spells it so
+}
+
+// thoughtFirst refuses a turn that does not start with thinking.
+func thoughtFirst(t turn, where string) *rule.Refusal {
+	return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block%s. We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."+thinkingDocs, t.message, t.blocks[0].kind, where)
+}
+
+// prefillThinks speaks of models that take a prefilled answer. An open tool loop has thought already.
+func prefillThinks(c *call, p *rule.Pass) {
+	n := len(c.turns)
+	if c.askedThinking() != thinkEnabled || c.takes.DoesRefuse("prefill") || c.paused || n < 2 ||
+		c.turns[n-1].role != "assistant" || onlyResults(c.turns[n-2]) || c.lastMessage().isPaused(p.Env) {
+		return
+	}
+	t := c.turns[n-1]
+	if p.Observe(); len(t.blocks) > 0 && t.blocks[0].kind == "text" {
+		p.Report(t.blocks[0].place(), "the answer is prefilled with text, and thinking has a budget").
+			Refuse(thoughtFirst(t, ""))
+	}
 }
 
 // onlyResults reports whether the user only answers calls in a turn.

@@ -110,6 +110,8 @@ var thinkingRules = []anthropicRule{
 		toolNotForced),
 	judged("PAR-003/type", sureRule("A-53", "reported", "an edit that clears thinking comes with thinking", nil),
 		thinkingToClear),
+	judged("PAR-003/type", likelyRule("A-55", "documented", "an edit that clears thinking is the first of the edits", nil),
+		thinkingClearedFirst),
 	judged("PAR-002/thinking", sureRule("A-27", "reported",
 		"while thinking: temperature 1, top_p of 0.95 or more, no top_k", nil), sampledForThought),
 }
@@ -160,6 +162,18 @@ func thinkingToClear(c *call, p *rule.Pass) {
 				clearThinkingEdit).
 				Refuse(invalid("`%s` strategy requires `thinking` to be enabled or adaptive", clearThinkingEdit))
 		}
+	}
+}
+
+func thinkingClearedFirst(c *call, p *rule.Pass) {
+	i := slices.IndexFunc(c.root.Given("context_management").List("edits"),
+		func(edit *tree.Node) bool { return edit.Text("type") == clearThinkingEdit })
+	if i < 0 {
+		return
+	}
+	if p.Observe(); i > 0 {
+		p.Report(fmt.Sprintf("context_management.edits[%d]", i), "%s is not the first of the edits", clearThinkingEdit).
+			Refuse(invalid("context_management.edits: `%s` must be listed first", clearThinkingEdit))
 	}
 }
 

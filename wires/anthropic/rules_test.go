@@ -417,6 +417,10 @@ func TestPairing(t *testing.T) {
 			assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`)), at: "messages[1]"},
 		{id: "A-38", broken: thinkOn + "," + said(aPrompt, aCall, aResult), passes: said(aPrompt, aCall, aResult),
 			says: "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`." + thinkingDocs}, //nolint:misspell // the API spells it so
+		{id: "A-54", broken: thinkOn + "," + said(aPrompt, assistant(text)),
+			passes: said(aPrompt, assistant(text)),
+			says:   "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled, a final `assistant` message must start with a thinking block. We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`." + thinkingDocs,
+			at:     "messages[1].content[0]"},
 		{id: "A-39", broken: said(aPrompt, assistant(aThought+","+text)),
 			says: "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request.", at: "messages[1].content[0]"},
 		{id: "A-14", broken: opus46 + "," + said(aPrompt, assistant(text)), passes: said(aPrompt, assistant(text)),
@@ -433,20 +437,29 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// TestThinkingToClear holds that the edit that clears thinking comes with thinking (A-53). The edit
-// needs a beta, so its rows are not among those of parameters.
+// TestThinkingToClear holds that the edit that clears thinking comes with thinking (A-53) and first
+// (A-55). The edit needs a beta, so its rows are not among those of parameters.
 func TestThinkingToClear(t *testing.T) {
-	const clearing = `"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`
+	const clears, tools = `{"type":"clear_thinking_20251015","keep":"all"}`, `{"type":"clear_tool_uses_20250919"}`
+	edits := func(list ...string) string {
+		return `"context_management":{"edits":[` + strings.Join(list, ",") + `]}`
+	}
+	const unasked = "A-53: `clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive"
 	for body, want := range map[string]string{
-		clearing:                 "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive",
-		clearing + "," + thinkOn: "",
-		opus46 + "," + clearing:  "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive",
-		opus46 + "," + clearing + `,"thinking":{"type":"adaptive"}`:                         "",
-		strings.Replace(clearing, "clear_thinking_20251015", "clear_tool_uses_20250919", 1): "",
+		edits(clears):                        unasked,
+		edits(clears) + "," + thinkOn:        "",
+		opus46 + "," + edits(clears):         unasked,
+		edits(tools):                         "",
+		edits(clears, tools) + "," + thinkOn: "",
+		edits(tools, clears) + "," + thinkOn: "A-55: context_management.edits: `clear_thinking_20251015` must be listed first",
+		opus46 + "," + edits(clears) + `,"thinking":{"type":"adaptive"}`: "",
 	} {
-		got := check(with(t, body), "Anthropic-Beta: context-management-2025-06-27")
-		if want == "" && got != nil || want != "" && (got == nil || got.Rule != "A-53" || got.Message != want) {
-			t.Errorf("%s: %+v, want %q", body, got, want)
+		said := ""
+		if got := check(with(t, body), "Anthropic-Beta: context-management-2025-06-27"); got != nil {
+			said = got.Rule + ": " + got.Message
+		}
+		if said != want {
+			t.Errorf("%s: %s, want %s", body, said, want)
 		}
 	}
 }

@@ -99,6 +99,9 @@ func readJSON(name string, data []byte) (Recording, error) {
 		Log          json.RawMessage `json:"log"`
 		Interactions json.RawMessage `json:"interactions"`
 		Ruby         json.RawMessage `json:"http_interactions"`
+		Messages     json.RawMessage `json:"messages"`
+		Input        json.RawMessage `json:"input"`
+		Contents     json.RawMessage `json:"contents"`
 	}
 	if err := json.Unmarshal(data, &keys); err != nil {
 		problem := fmt.Sprintf("is unreadable JSON (%v)", err)
@@ -114,6 +117,8 @@ func readJSON(name string, data []byte) (Recording, error) {
 			return Recording{}, brokenError(name, fmt.Sprintf("is unreadable JSON (%v)", err))
 		}
 		return readVCR(name, data, root)
+	case keys.Log == nil && (keys.Messages != nil || keys.Input != nil || keys.Contents != nil):
+		return Recording{}, notRecordingError(name, "is the body of one request, which conform lint request judges")
 	case keys.Log == nil:
 		return Recording{}, notRecordingError(name, `is JSON without "log" or "interactions"`)
 	}

@@ -279,8 +279,8 @@ func isCanonical(h map[string][]string) bool {
 
 // notRecordingError says what a file should have been.
 func notRecordingError(name, problem string) error {
-	return fmt.Errorf("%s: %s; %w (cassette, go-vcr, vcrpy, VCR, nock, HAR or the corpus layout)", name, problem,
-		ErrNotRecording)
+	return fmt.Errorf("%s: %s; %w (cassette, go-vcr, vcrpy, VCR, nock, HAR or the corpus layout); convert it, for example to HAR",
+		name, problem, ErrNotRecording)
 }
 
 // brokenError is the error for a recording that is damaged. It does not wrap ErrNotRecording,

@@ -270,6 +270,8 @@ func TestBadInput(t *testing.T) {
 		{"x.yaml", strings.Replace(string(goVCR), "version: 2", "version: 99", 1),
 			`x.yaml: go-vcr version "99" is unknown, this build reads 1 and 2; convert it`},
 		{"x.json", `{"a":1}`, `x.json: is JSON without "log"`},
+		{"x.json", `{"model":"m","messages":[]}`,
+			"x.json: is the body of one request, which conform lint request judges; not a recording"},
 		{"x.har", `{"log":{"version":"1.2","entries":[]}}`, "x.har: holds no exchange"},
 		{"x.har", `{"log":{"version":"1.2","entries":[]}}{}`,
 			"x.har: is unreadable JSON (invalid character '{' after top-level value)"},

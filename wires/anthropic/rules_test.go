@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -444,22 +445,20 @@ func TestThinkingToClear(t *testing.T) {
 	edits := func(list ...string) string {
 		return `"context_management":{"edits":[` + strings.Join(list, ",") + `]}`
 	}
-	const unasked = "A-53: `clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive"
-	for body, want := range map[string]string{
-		edits(clears):                        unasked,
-		edits(clears) + "," + thinkOn:        "",
-		opus46 + "," + edits(clears):         unasked,
-		edits(tools):                         "",
-		edits(clears, tools) + "," + thinkOn: "",
-		edits(tools, clears) + "," + thinkOn: "A-55: context_management.edits: `clear_thinking_20251015` must be listed first",
-		opus46 + "," + edits(clears) + `,"thinking":{"type":"adaptive"}`: "",
+	const unasked = "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive"
+	for _, c := range []struct{ body, id, says string }{
+		{edits(clears), "A-53", unasked},
+		{opus46 + "," + edits(clears), "A-53", unasked},
+		{edits(tools, clears) + "," + thinkOn, "A-55",
+			"context_management.edits: `clear_thinking_20251015` must be listed first"},
+		{edits(clears, tools) + "," + thinkOn, "", ""},
+		{edits(clears) + "," + thinkOn, "", ""},
+		{opus46 + "," + edits(clears) + `,"thinking":{"type":"adaptive"}`, "", ""},
+		{edits(tools), "", ""},
 	} {
-		said := ""
-		if got := check(with(t, body), "Anthropic-Beta: context-management-2025-06-27"); got != nil {
-			said = got.Rule + ": " + got.Message
-		}
-		if said != want {
-			t.Errorf("%s: %s, want %s", body, said, want)
+		got := cmp.Or(check(with(t, c.body), "Anthropic-Beta: context-management-2025-06-27"), &rule.Refusal{})
+		if got.Rule != c.id || got.Message != c.says {
+			t.Errorf("%s: %s %q, want %s %q", c.body, got.Rule, got.Message, c.id, c.says)
 		}
 	}
 }

@@ -54,20 +54,15 @@ func jsonForms(secret string) (out []string) {
 func urlForms(secret string) (out []string) {
 	for _, s := range []string{url.QueryEscape(secret), url.PathEscape(secret),
 		strings.ReplaceAll(url.QueryEscape(secret), "+", "%20")} {
-		out = append(out, s, lowerHex(s))
+		b := []byte(s)
+		for i := 0; i+2 < len(b); i++ {
+			if b[i] == '%' {
+				copy(b[i:i+3], strings.ToLower(string(b[i:i+3])))
+			}
+		}
+		out = append(out, s, string(b))
 	}
 	return out
-}
-
-// lowerHex writes the digits of percent escapes in lower case.
-func lowerHex(s string) string {
-	b := []byte(s)
-	for i := 0; i+2 < len(b); i++ {
-		if b[i] == '%' {
-			copy(b[i:i+3], strings.ToLower(string(b[i:i+3])))
-		}
-	}
-	return string(b)
 }
 
 // base64Forms returns what every base64 text that contains the secret has in

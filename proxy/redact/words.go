@@ -34,7 +34,12 @@ func (r *Redactor) lookIntoWords(
 			w.searchDocument(text)
 		}
 		spans = stream.credentials(r.own, &w)
-		w.found = append(w.found, stream.sessions()...)
+
+		// A server of MCP tells its client an address to post to: who knows the session in it can speak
+		// in it.
+		for _, m := range endpointSession.FindAllSubmatch(stream.other, -1) {
+			w.found = append(w.found, string(m[1]))
+		}
 	} else {
 		for _, part := range left {
 			spans = lex.AppendShifted(spans, w.search(part.In(b), 1, false), part.Start)

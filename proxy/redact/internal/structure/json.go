@@ -82,10 +82,18 @@ func (j *jsonSearch) lookAt(s jsonscan.String) {
 		at := s.Value.Start + bytes.IndexByte(text, '/') + 1
 		j.addIfMeant(lex.Between(at, s.Value.End), []lex.Span{lex.Between(0, s.Value.End-at)})
 	case class == names.Public && s.Region != jsonscan.Headers:
-		j.notePublic(text)
+		// A value under a public name is remembered, once.
+		if isPublicWord(text) && len(j.seen) < mostPublic && !j.seen[string(text)] {
+			j.seen[string(text)] = true
+			j.found.Public = append(j.found.Public, string(text))
+		}
 	case s.Region == jsonscan.Conversation || !j.isReply && spokenNames[string(key)]:
 		j.lookAtSaid(s, class)
-		j.lookAtFileAddress(s)
+
+		// The URL may lead to a file of a conversation.
+		if text := s.Value.In(j.b); addressNames[string(s.Key.In(j.b))] && bytes.Contains(text, []byte("://")) {
+			j.add(s.Value.Start, URLSecrets(string(text)))
+		}
 	case lex.HasSuffixFold(key, "headers") && j.lookAtHeader(s.Value, previous):
 	case IsArguments(key):
 		j.previous = text
@@ -108,13 +116,6 @@ func (j *jsonSearch) lookAtArgument(s jsonscan.String, previous []byte) {
 	j.found.Public = append(j.found.Public, said.found.Public...)
 }
 
-// lookAtFileAddress looks at the URL that leads to a file of a conversation.
-func (j *jsonSearch) lookAtFileAddress(s jsonscan.String) {
-	if text := s.Value.In(j.b); addressNames[string(s.Key.In(j.b))] && bytes.Contains(text, []byte("://")) {
-		j.add(s.Value.Start, URLSecrets(string(text)))
-	}
-}
-
 // lookAtHeader looks at an element of a list of headers, given the one before it, and reports whether it is the name or
 // the value of a credential: "headers": [["X-Api-Key", "…"]].
 func (j *jsonSearch) lookAtHeader(value lex.Span, previous []byte) bool {
@@ -135,14 +136,6 @@ var tokenName = regexp.MustCompile(`^[a-zA-Z_-]*[tT]okens/[\w-]+$`)
 
 // mostPublic is how many public words of a body are remembered: a list of a million items has as many ids.
 const mostPublic = 1 << 14
-
-// notePublic remembers a value under a public name, once.
-func (j *jsonSearch) notePublic(text []byte) {
-	if isPublicWord(text) && len(j.seen) < mostPublic && !j.seen[string(text)] {
-		j.seen[string(text)] = true
-		j.found.Public = append(j.found.Public, string(text))
-	}
-}
 
 // lookAtSetting looks at a value outside of what is said. Of a document in it only the
 // credentials count, unless it stands in the place of one.

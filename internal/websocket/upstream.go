@@ -221,7 +221,8 @@ func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp := &http.Response{
 		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: u.Header.Clone(), ContentLength: -1, Request: r,
-		Body: &eventBody{upstream: u, ctx: r.Context(), rest: eventOf(first), isOver: isTerminal(first)},
+		Body: &eventBody{upstream: u, ctx: r.Context(), rest: eventOf(first),
+			isOver: terminalTypes[envelopeOf(first).Type]},
 	}
 	resp.Header.Set("Content-Type", "text/event-stream")
 	if e := envelopeOf(first); e.errorStatus() != 0 {
@@ -253,8 +254,6 @@ func readMessage(r *http.Request) ([]byte, error) {
 	}
 	return message, err
 }
-
-func isTerminal(message []byte) bool { return terminalTypes[envelopeOf(message).Type] }
 
 // eventOf returns a message as a server-sent event. Each line of the message is a data line,
 // so that reading the event gives the message. A CR becomes an LF: JSON has either only

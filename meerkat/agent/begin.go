@@ -30,7 +30,15 @@ func (p *transition) handleBegin(in beginInput) {
 	s.spentEarlier = spentBefore(&s.session)
 	p.addRecords(session.Run{At: in.at, ID: in.runID})
 	p.addPrefix(in.at)
-	p.restoreLimits(in.at)
+
+	// Restore the budget of the session and apply what this run changes.
+	if b := s.session.Budget; b != nil {
+		s.limits = b.Limits
+	}
+	was := s.limits
+	if s.limits = was.OverriddenBy(s.settings.limits); s.limits != was {
+		p.addRecords(session.Budget{At: in.at, Limits: s.limits})
+	}
 	// Store what this run changes of the session's metadata.
 	old := p.state.session.Metadata
 	if !maps.Equal(old, session.MergeMetadata(old, p.state.settings.metadata)) {
@@ -83,23 +91,9 @@ func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 	if err := session.CheckMetadata(session.MergeMetadata(s.session.Metadata, s.settings.metadata)); err != nil {
 		return err
 	}
-	return p.checkPrefixUnchanged()
-}
 
-// checkPromptSize returns a *PromptTooLongError if prompt has more than limit bytes;
-// a limit of 0 allows any.
-func checkPromptSize(prompt string, limit int) error {
-	if limit > 0 && len(prompt) > limit {
-		return &PromptTooLongError{Bytes: len(prompt), Limit: limit}
-	}
-	return nil
-}
-
-// checkPrefixUnchanged checks that the session still holds what was sent before:
-// providers bind their tokens to it. It starts the chain of digests that
-// the run extends.
-func (p *transition) checkPrefixUnchanged() error {
-	s := &p.state
+	// The session must still hold what was sent before: providers bind their tokens to it.
+	// This starts the chain of digests that the run extends.
 	if s.session.Prefix == nil {
 		return nil
 	}
@@ -120,6 +114,15 @@ func (p *transition) checkPrefixUnchanged() error {
 		err = &PrefixError{Turn: last.Turn}
 	}
 	return err
+}
+
+// checkPromptSize returns a *PromptTooLongError if prompt has more than limit bytes;
+// a limit of 0 allows any.
+func checkPromptSize(prompt string, limit int) error {
+	if limit > 0 && len(prompt) > limit {
+		return &PromptTooLongError{Bytes: len(prompt), Limit: limit}
+	}
+	return nil
 }
 
 // extendDigest extends the chain to the first n messages.
@@ -160,18 +163,6 @@ func (p *transition) addPrefix(at time.Time) {
 	}
 	prefix.At = at
 	p.addRecords(prefix)
-}
-
-// restoreLimits restores the budget of the session and applies what this run changes.
-func (p *transition) restoreLimits(at time.Time) {
-	s := &p.state
-	if b := s.session.Budget; b != nil {
-		s.limits = b.Limits
-	}
-	was := s.limits
-	if s.limits = was.OverriddenBy(s.settings.limits); s.limits != was {
-		p.addRecords(session.Budget{At: at, Limits: s.limits})
-	}
 }
 
 // entryOf returns the catalogue entry of a model: that of the client's own

@@ -60,7 +60,15 @@ func (d *driver) runAndClose(ctx context.Context, w session.Writer, prompt strin
 		}
 	}()
 	d.writer = w
-	d.joinOperations(ctx)
+
+	// Take the place of the agent in its tree.
+	if d.cfg.Operations != nil {
+		place := ops.Place{ID: d.state.session.ID}
+		if p := d.state.session.Parent; p != nil {
+			place.Depth, place.NoSpawn = p.Depth, p.NoSpawn
+		}
+		d.node = d.cfg.Operations.Join(ctx, place)
+	}
 	defer func() {
 		// Stop what still runs and wait for it.
 		if d.node != nil {

@@ -41,18 +41,6 @@ func (c Config) withOperations(ctx context.Context, s *session.Session) (Config,
 	return c, context.WithValue(ctx, parentKey{}, passedOn)
 }
 
-// joinOperations takes the place of the agent in its tree.
-func (d *driver) joinOperations(ctx context.Context) {
-	if d.cfg.Operations == nil {
-		return
-	}
-	place := ops.Place{ID: d.state.session.ID}
-	if p := d.state.session.Parent; p != nil {
-		place.Depth, place.NoSpawn = p.Depth, p.NoSpawn
-	}
-	d.node = d.cfg.Operations.Join(ctx, place)
-}
-
 // readNews returns what is new, or that the run was stopped: what operations came to
 // because of that is left for the next run.
 func (d *driver) readNews(ctx context.Context) input {

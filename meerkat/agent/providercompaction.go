@@ -41,19 +41,6 @@ func (s *state) wasCompactionRefused() bool {
 	})
 }
 
-// noteProviderCompaction reports a compaction in the reply m, and notes when the provider
-// was asked for one and made none.
-func (p *transition) noteProviderCompaction(m *transcript.Message, used *transcript.Usage) {
-	s := &p.state
-	threshold := s.current.request.CompactAt
-	switch {
-	case s.holdsCompaction(m):
-		p.emitEvent(Event{Type: CompactionCompleted, Reason: providerCompacted})
-	case threshold > 0 && used != nil && totalTokens(s.target.Provider, *used)-used.OutputTokens > uint64(threshold):
-		s.compactionIgnored = true
-	}
-}
-
 // providerCompactedAt returns the index of the last reply with a compaction that the
 // target reads, -1 if there is none. What stands before it is not in its context.
 func (s *state) providerCompactedAt() int {

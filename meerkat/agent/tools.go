@@ -177,7 +177,20 @@ func (p *transition) addResults(at time.Time) {
 		a := &s.batch.answers[i]
 		results[i] = a.result
 		results[i].ToolUseID = s.batch.calls[i].ID
-		p.emitResultReceived(i)
+
+		// A result joins the conversation. The event repeats the text only if no tool ran; otherwise the
+		// end of the tool has reported it.
+		c := s.batch.calls[i]
+		size, isError := len(a.result.Content), a.result.IsError
+		e := Event{
+			Type: ToolResultReceived, ID: c.ID, Name: c.Name, IsError: &isError,
+			Status: string(a.ledgerStatus()),
+			Size:   &size,
+		}
+		if !a.started {
+			e.Result = a.result.Content
+		}
+		p.emitEvent(e)
 		if status := a.ledgerStatus(); status == transcript.CallCancelled || status == transcript.CallInterrupted {
 			p.addRecords(session.Tool{At: at, CallRecord: s.batch.ledgerEntry(i, status)})
 		}
@@ -190,19 +203,4 @@ func (p *transition) addResults(at time.Time) {
 	p.addRecords(session.MessageRecord{At: at, Message: transcript.ToolResults(results...), Operations: delivered})
 	p.addCheckpoint(at, session.ReasonToolResults)
 	p.settleOperations(delivered, nil)
-}
-
-// emitResultReceived reports that a result joins the conversation. It repeats
-// the text only if no tool ran; otherwise the end of the tool has reported it.
-func (p *transition) emitResultReceived(i int) {
-	c, a := p.state.batch.calls[i], p.state.batch.answers[i]
-	size := len(a.result.Content)
-	e := Event{
-		Type: ToolResultReceived, ID: c.ID, Name: c.Name, IsError: &a.result.IsError, Status: string(a.ledgerStatus()),
-		Size: &size,
-	}
-	if !a.started {
-		e.Result = a.result.Content
-	}
-	p.emitEvent(e)
 }

@@ -180,7 +180,16 @@ func (p *transition) handleReply(in replyInput) {
 	v := judgeReply(m)
 	p.reportReply(in, v.keep)
 	if v.keep {
-		p.noteProviderCompaction(m, usageOf(&in.reply))
+		// Report a compaction in the reply, and note when the provider was asked for one and made none.
+		used := usageOf(&in.reply)
+		threshold := s.current.request.CompactAt
+		switch {
+		case s.holdsCompaction(m):
+			p.emitEvent(Event{Type: CompactionCompleted, Reason: providerCompacted})
+		case threshold > 0 && used != nil &&
+			totalTokens(s.target.Provider, *used)-used.OutputTokens > uint64(threshold):
+			s.compactionIgnored = true
+		}
 		p.addMessage(in.at, *m)
 		s.text = visibleText(s.session.Messages)
 	}

@@ -65,8 +65,16 @@ func New(codec Codec, cfg Config) (*Client, error) {
 		hc.Transport = directTransport
 	}
 	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	secrets := []string{cfg.APIKey}
+	for name, values := range cfg.Header {
+		for _, part := range []string{"auth", "key", "token", "cookie", "secret"} {
+			if strings.Contains(strings.ToLower(name), part) {
+				secrets = append(secrets, values...)
+			}
+		}
+	}
 	c := &Client{
-		codec: codec, provider: p, cfg: cfg, base: base, http: &hc, scrub: newScrubber(secretsOf(cfg)...),
+		codec: codec, provider: p, cfg: cfg, base: base, http: &hc, scrub: newScrubber(secrets...),
 	}
 	if cfg.WebSocket && p.Traits.WebSocket {
 		c.sockets = &socketTransport{Base: c.http.Transport}

@@ -257,20 +257,6 @@ func newScrubber(secrets ...string) *scrubber {
 
 func (s *scrubber) scrubBytes(text []byte) []byte { return []byte(s.replacer.Replace(string(text))) }
 
-// secretsOf returns the key and the values of extra headers that hold a
-// credential.
-func secretsOf(cfg Config) []string {
-	secrets := []string{cfg.APIKey}
-	for name, values := range cfg.Header {
-		for _, part := range []string{"auth", "key", "token", "cookie", "secret"} {
-			if strings.Contains(strings.ToLower(name), part) {
-				secrets = append(secrets, values...)
-			}
-		}
-	}
-	return secrets
-}
-
 // scrubError scrubs all texts of e. A cause that repeats the secret is replaced by
 // its scrubbed text.
 func (s *scrubber) scrubError(e *Error) {

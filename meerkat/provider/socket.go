@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/meerkat-go/conformance/internal/websocket"
+	"github.com/meerkat-go/conformance/meerkat/stream"
 )
 
 // maxIdleSockets is how many connections wait for requests. Each holds one conversation, so that
@@ -113,7 +114,7 @@ func (t *socketTransport) send(r *http.Request, q socketRequest, conn *socket) (
 		conn.Close() // it holds nothing now, and more about the refusal may come over it
 		return resp, nil
 	}
-	resp.Body = newSocketReply(resp.Body, q, previous, func(last *heldResponse) {
+	reply := &socketReply{ReadCloser: resp.Body, request: q, previous: previous, release: func(last *heldResponse) {
 		conn.last = last
 		// Keep a connection for the requests that come.
 		t.mu.Lock()
@@ -123,7 +124,9 @@ func (t *socketTransport) send(r *http.Request, q socketRequest, conn *socket) (
 			t.idle[0].Close()
 			t.idle = slices.Delete(t.idle, 0, 1)
 		}
-	}, conn.Close)
+	}, abandon: conn.Close}
+	reply.events = stream.NewSSE(0, reply.readEvent)
+	resp.Body = reply
 	return resp, nil
 }
 

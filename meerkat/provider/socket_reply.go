@@ -30,13 +30,6 @@ type outputItem struct {
 	Item  json.RawMessage `json:"item"`
 }
 
-func newSocketReply(body io.ReadCloser, q socketRequest, previous string, release func(*heldResponse),
-	abandon func()) *socketReply {
-	r := &socketReply{ReadCloser: body, request: q, previous: previous, release: release, abandon: abandon}
-	r.events = stream.NewSSE(0, r.readEvent)
-	return r
-}
-
 // Read passes the bytes on, and reads the events in them.
 func (r *socketReply) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)

@@ -44,7 +44,20 @@ func (h Host) Execute(ctx context.Context, r Run, c Control) Outcome {
 				continue
 			}
 		}
-		return failedBeforeRun(r, c, err, now())
+
+		// The agent reported nothing. Readers of events learn of it.
+		at := now()
+		outcome := newOutcome(meerkat.RunResult{}, err)
+		e := meerkat.Event{
+			Type: agent.RunFailed, SessionID: r.Session, RunID: string(r.ID), TS: at.UTC().Round(0),
+			Error:     outcome.Error,
+			ErrorKind: outcome.ErrorKind,
+		}
+		if outcome.Status == StatusInterrupted {
+			e.Type = agent.RunInterrupted
+		}
+		appendEvent(c, e)
+		return outcome
 	}
 }
 
@@ -131,21 +144,6 @@ func appendEvent(c Control, e meerkat.Event) {
 	if data, err := json.Marshal(e); err == nil {
 		c.Append(string(e.Type), data)
 	}
-}
-
-// failedBeforeRun is what comes of a run whose agent reported nothing. Readers of events
-// learn of it.
-func failedBeforeRun(r Run, c Control, err error, at time.Time) Outcome {
-	out := newOutcome(meerkat.RunResult{}, err)
-	e := meerkat.Event{
-		Type: agent.RunFailed, SessionID: r.Session, RunID: string(r.ID), TS: at.UTC().Round(0), Error: out.Error,
-		ErrorKind: out.ErrorKind,
-	}
-	if out.Status == StatusInterrupted {
-		e.Type = agent.RunInterrupted
-	}
-	appendEvent(c, e)
-	return out
 }
 
 // newOutcome says what came of a run.

@@ -79,22 +79,19 @@ func (a *Assembler) Reply() Reply {
 		}
 		r.Message.Blocks[i] = s.block
 	}
-	a.setOrigins(r.Message.Blocks)
-	return r
-}
 
-// setOrigins gives every block its origin. All of them lie in one slice: a reply of
-// many blocks costs one allocation.
-func (a *Assembler) setOrigins(blocks []transcript.Block) {
-	if a.opts.Origin == nil {
-		return
+	// Every block has its origin. All of them lie in one slice: a reply of many blocks costs one
+	// allocation.
+	blocks := r.Message.Blocks
+	if a.opts.Origin != nil {
+		origins := make([]transcript.Origin, len(blocks))
+		for i := range blocks {
+			o := &origins[i]
+			*o = *a.opts.Origin
+			o.Index, o.ResponseID = i, a.reply.ResponseID
+			o.Model = firstOf(o.Model, a.reply.Model)
+			blocks[i].Origin = o
+		}
 	}
-	origins := make([]transcript.Origin, len(blocks))
-	for i := range blocks {
-		o := &origins[i]
-		*o = *a.opts.Origin
-		o.Index, o.ResponseID = i, a.reply.ResponseID
-		o.Model = firstOf(o.Model, a.reply.Model)
-		blocks[i].Origin = o
-	}
+	return r
 }

@@ -130,10 +130,6 @@ func publishCertificate(dir string, a *Authority) error {
 	return nil
 }
 
-func cannotRead(path string, err error) error {
-	return fmt.Errorf("%s: cannot be read: %w; set XDG_CONFIG_HOME to a folder of yours", path, fileutil.Reason(err))
-}
-
 func cannotWrite(path string, err error) error {
 	return fmt.Errorf("%s: cannot be written: %w", path, fileutil.Reason(err))
 }
@@ -154,7 +150,8 @@ func loadAuthority(path string) (*Authority, error) {
 		return nil, fmt.Errorf("%s: %s: %w", path, exposed.Why, ErrNotOurs)
 	}
 	if err != nil {
-		return nil, cannotRead(path, err)
+		return nil, fmt.Errorf("%s: cannot be read: %w; set XDG_CONFIG_HOME to a folder of yours", path,
+			fileutil.Reason(err))
 	}
 	a, err := parseAuthority(data)
 	if err != nil {

@@ -259,7 +259,30 @@ func (f *findings) compareGrammars(group string, was, is *grammar) {
 	for name, old := range was.tokens {
 		fresh := is.tokens[name]
 		if fresh != nil {
-			f.compareFields(group, name, old, fresh)
+			for path, oldField := range old.fields {
+				freshField := fresh.fields[path]
+				if freshField != nil {
+					f.compareKinds(Finding{Group: group, Event: name, Path: path}, oldField, freshField)
+				}
+				if x, gone := missingField(old, fresh, path); gone {
+					x.Group, x.Event, x.Path = group, name, path
+					f.addFinding(x)
+				}
+			}
+			for path, freshField := range fresh.fields {
+				if old.fields[path] != nil || fresh.fields[freshField.parent] != nil &&
+					old.fields[freshField.parent] == nil {
+					continue // known, or part of something that is new
+				}
+				x := Finding{Severity: Cosmetic, Rule: "field-new", Group: group, Event: name, Path: path,
+					New: kindNames(freshField.kinds)}
+				if strings.HasSuffix(path, ")") {
+					x.Severity, x.Rule = Notable, "kind-new"
+				} else if strings.HasSuffix(path, "]") {
+					continue // a list that happened to be empty
+				}
+				f.addFinding(x)
+			}
 		} else {
 			fresh = &token{}
 		}
@@ -289,32 +312,6 @@ func (t *token) absenceSeverity(replies int) Severity {
 		return Breaking
 	}
 	return Notable
-}
-
-func (f *findings) compareFields(group, name string, was, is *token) {
-	for path, old := range was.fields {
-		fresh := is.fields[path]
-		if fresh != nil {
-			f.compareKinds(Finding{Group: group, Event: name, Path: path}, old, fresh)
-		}
-		if x, gone := missingField(was, is, path); gone {
-			x.Group, x.Event, x.Path = group, name, path
-			f.addFinding(x)
-		}
-	}
-	for path, fresh := range is.fields {
-		if was.fields[path] != nil || is.fields[fresh.parent] != nil && was.fields[fresh.parent] == nil {
-			continue // known, or part of something that is new
-		}
-		x := Finding{Severity: Cosmetic, Rule: "field-new", Group: group, Event: name, Path: path,
-			New: kindNames(fresh.kinds)}
-		if strings.HasSuffix(path, ")") {
-			x.Severity, x.Rule = Notable, "kind-new"
-		} else if strings.HasSuffix(path, "]") {
-			continue // a list that happened to be empty
-		}
-		f.addFinding(x)
-	}
 }
 
 // missingField reports whether a field of the old replies is absent where it

@@ -31,10 +31,6 @@ func (k *modeEnv) openRecording(path string, force bool) (*recordHandler, error)
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	return k.openRecordingTo(path, writer)
-}
-
-func (k *modeEnv) openRecordingTo(path string, writer *cassette.Writer) (*recordHandler, error) {
 	rec, err := k.newRecorder(writer, nil)
 	if err != nil {
 		return nil, errors.Join(err, writer.Discard())

@@ -19,7 +19,7 @@ func (s *openSession) modeState() *sdk.SessionModeState {
 	state := &sdk.SessionModeState{CurrentModeId: sdk.SessionModeId(s.mode)}
 	for _, m := range Modes() {
 		state.AvailableModes = append(state.AvailableModes, sdk.SessionMode{
-			Id: sdk.SessionModeId(m), Name: string(m), Description: sdk.Ptr(describeMode(m)),
+			Id: sdk.SessionModeId(m), Name: string(m), Description: new(describeMode(m)),
 		})
 	}
 	return state
@@ -61,7 +61,7 @@ func (s *openSession) configOptions() []sdk.SessionConfigOption {
 	}
 	for _, m := range Modes() {
 		modes = append(modes, sdk.SessionConfigSelectOption{
-			Name: string(m), Value: sdk.SessionConfigValueId(m), Description: sdk.Ptr(describeMode(m)),
+			Name: string(m), Value: sdk.SessionConfigValueId(m), Description: new(describeMode(m)),
 		})
 	}
 	return []sdk.SessionConfigOption{
@@ -76,7 +76,7 @@ func selectOption(id, name, current string, values sdk.SessionConfigSelectOption
 		sdk.SessionConfigValueId(current), sdk.SessionConfigSelectOptions{Ungrouped: &values},
 	)
 	o.Select.Id, o.Select.Name, o.Select.Category = sdk.SessionConfigId(id), name,
-		sdk.Ptr(sdk.SessionConfigOptionCategory(id))
+		new(sdk.SessionConfigOptionCategory(id))
 	return o
 }
 

@@ -63,7 +63,7 @@ func (s *openSession) approveCall(ctx context.Context, call transcript.ToolCall,
 	answer, err := s.conn.client.RequestPermission(ctx, sdk.RequestPermissionRequest{
 		SessionId: sdk.SessionId(s.id),
 		ToolCall: sdk.ToolCallUpdate{
-			ToolCallId: s.updates.toolCallID(call.ID), Title: sdk.Ptr(call.Name), RawInput: rawValue(call.Args),
+			ToolCallId: s.updates.toolCallID(call.ID), Title: new(call.Name), RawInput: rawValue(call.Args),
 		},
 		Options: []sdk.PermissionOption{
 			{OptionId: optionAllow, Kind: sdk.PermissionOptionKindAllowOnce, Name: "Allow"},

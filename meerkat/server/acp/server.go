@@ -122,7 +122,7 @@ type connection struct {
 func (c *connection) Initialize(context.Context, sdk.InitializeRequest) (sdk.InitializeResponse, error) {
 	return sdk.InitializeResponse{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
-		AgentInfo:       &sdk.Implementation{Name: "rkat", Title: sdk.Ptr("Meerkat"), Version: c.host.Version},
+		AgentInfo:       &sdk.Implementation{Name: "rkat", Title: new("Meerkat"), Version: c.host.Version},
 		AuthMethods:     []sdk.AuthMethod{},
 		AgentCapabilities: sdk.AgentCapabilities{
 			LoadSession:        true,

@@ -251,13 +251,13 @@ func (c *connection) ListSessions(ctx context.Context, p sdk.ListSessionsRequest
 	}
 	if len(infos) > listed {
 		infos = infos[:listed]
-		out.NextCursor = sdk.Ptr(string(infos[listed-1].ID))
+		out.NextCursor = new(string(infos[listed-1].ID))
 	}
 	for _, i := range infos {
 		if i.Problem == nil {
 			out.Sessions = append(out.Sessions, sdk.SessionInfo{
-				SessionId: sdk.SessionId(i.ID), Title: sdk.Ptr(i.Model),
-				UpdatedAt: sdk.Ptr(i.Updated.Format(time.RFC3339)),
+				SessionId: sdk.SessionId(i.ID), Title: new(i.Model),
+				UpdatedAt: new(i.Updated.Format(time.RFC3339)),
 			})
 		}
 	}

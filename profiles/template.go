@@ -82,8 +82,12 @@ func (t Template) Check() error {
 		switch {
 		case !ok:
 		case !isPlaceholder(name):
+			names := make([]string, len(Placeholders))
+			for i, p := range Placeholders {
+				names[i] = "{" + p.Name + "}"
+			}
 			return fmt.Errorf("placeholder {%s} unknown, write {{%s}} for the text itself; %s", name, name,
-				spelling.Advice("{"+name+"}", bracedPlaceholders()))
+				spelling.Advice("{"+name+"}", names))
 		case form != "" && form != "json":
 			return fmt.Errorf("placeholder {%s:%s} unknown; use {%s} or {%s:json}", name, form, name, name)
 		}
@@ -128,7 +132,13 @@ func (t Template) Fill(values map[string]string) (string, error) {
 			missing = fmt.Errorf("{%s} has no value here", name)
 		}
 		if form == "json" {
-			return quoteJSON(value)
+			var out bytes.Buffer
+			enc := json.NewEncoder(&out)
+			enc.SetEscapeHTML(false)
+			if err := enc.Encode(value); err != nil {
+				panic(err) // a string always encodes
+			}
+			return strings.TrimSuffix(out.String(), "\n")
 		}
 		return value
 	})
@@ -152,22 +162,4 @@ func isPlaceholder(name string) bool {
 		}
 	}
 	return false
-}
-
-func bracedPlaceholders() []string {
-	names := make([]string, len(Placeholders))
-	for i, p := range Placeholders {
-		names[i] = "{" + p.Name + "}"
-	}
-	return names
-}
-
-func quoteJSON(text string) string {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(text); err != nil {
-		panic(err) // a string always encodes
-	}
-	return strings.TrimSuffix(out.String(), "\n")
 }

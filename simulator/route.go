@@ -72,8 +72,13 @@ func Accepted(name string) []rule.Info {
 // credential. Where the host does not tell the dialect, the request is in the one that is named.
 func routeOf(r *http.Request, dialect string) route {
 	w, path := cutProvider(r.URL.Path)
-	w = cmp.Or(w, byHost(r.Host), firstWire(func(w *wires.Wire) bool { return w.Paths.MatchString(path) }),
-		byCredential(r))
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	w = cmp.Or(w, firstWire(func(w *wires.Wire) bool { return w.Host == host }),
+		firstWire(func(w *wires.Wire) bool { return slices.Contains(w.MoreHosts, host) }),
+		firstWire(func(w *wires.Wire) bool { return w.Paths.MatchString(path) }), byCredential(r))
 	serves := func(o *wires.Wire) bool {
 		op, _ := script.Simulations()[o.Name].Find(path)
 		return op != "" && (o.Host == w.Host || slices.Contains(o.MoreHosts, w.Host))
@@ -114,14 +119,6 @@ func firstWire(matches func(*wires.Wire) bool) *wires.Wire {
 		}
 	}
 	return nil
-}
-
-func byHost(host string) *wires.Wire {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return cmp.Or(firstWire(func(w *wires.Wire) bool { return w.Host == host }),
-		firstWire(func(w *wires.Wire) bool { return slices.Contains(w.MoreHosts, host) }))
 }
 
 // byCredential returns the wire whose own header or key a request carries, else the first whose keys are

@@ -31,13 +31,6 @@ func (s *socket) recallReply(id string) (reply script.Reply, found bool) {
 	return s.last, true
 }
 
-// forgetReply is what a failed continuation does to the response that it named.
-func (s *socket) forgetReply(id string) {
-	if s.id == id {
-		s.id, s.last = "", script.Reply{}
-	}
-}
-
 // serveWebSocket answers a handshake, and then each message as if it were a request.
 func (h *handler) serveWebSocket(w http.ResponseWriter, r *http.Request, to route) {
 	c := &call{Request: r, route: to}
@@ -67,7 +60,9 @@ func (h *handler) planMessage(c *call) script.Plan {
 	}
 	plan := h.planGenerate(c)
 	if plan.Status != http.StatusOK {
-		c.socket.forgetReply(previous)
+		if c.socket.id == previous {
+			c.socket.id, c.socket.last = "", script.Reply{}
+		}
 	}
 	return plan
 }

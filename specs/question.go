@@ -3,6 +3,7 @@ package specs
 import (
 	"cmp"
 	"embed"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -159,7 +160,7 @@ func AskedClients() ([]AskedClient, error) {
 
 // ExtraFor returns the members of the body that a step adds on a wire, in order of name.
 func (s *QuestionStep) ExtraFor(wire string) (list [][2]string) {
-	for _, name := range sortedKeys(s.Extra) {
+	for _, name := range slices.Sorted(maps.Keys(s.Extra)) {
 		value := s.Extra[name]
 		if only, member, isOne := strings.Cut(name, ":"); isOne {
 			if only != wire {
@@ -170,14 +171,6 @@ func (s *QuestionStep) ExtraFor(wire string) (list [][2]string) {
 		list = append(list, [2]string{name, value})
 	}
 	return list
-}
-
-func sortedKeys(m map[string]string) (keys []string) {
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // Duty is what a server or a gateway owes its clients. A duty that one reply shows is judged by

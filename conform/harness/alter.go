@@ -62,7 +62,15 @@ func (a *alterer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	reply := &replyCopy{ResponseWriter: w, status: http.StatusOK}
-	defer func() { a.remember(asked, reply) }()
+	defer func() {
+		// What is decided about the next exchange needs this one.
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		asked.End = cassette.EndEOF
+		asked.Response = cassette.Response{Status: reply.status, Header: reply.Header(), Body: reply.body.Bytes()}
+		a.passed = append(a.passed, asked)
+		a.stepOf = append(a.stepOf, a.capture.runningStep())
+	}()
 	a.next.ServeHTTP(reply, r)
 }
 
@@ -100,16 +108,6 @@ func (a *alterer) changeRequest(next cassette.Interaction) (asked cassette.Reque
 	a.done = true
 	asked.Body, asked.Header = is.Body, is.Header
 	return asked, true
-}
-
-// remember keeps an exchange for what is decided about the next one.
-func (a *alterer) remember(asked cassette.Interaction, reply *replyCopy) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	asked.End = cassette.EndEOF
-	asked.Response = cassette.Response{Status: reply.status, Header: reply.Header(), Body: reply.body.Bytes()}
-	a.passed = append(a.passed, asked)
-	a.stepOf = append(a.stepOf, a.capture.runningStep())
 }
 
 // replyCopy keeps what is written through it.

@@ -250,20 +250,6 @@ const (
 	imageAddress   = "https://pictures.example/heron.png"
 )
 
-// attachmentNames are what goes with the prompt of a step.
-func attachmentNames(s specs.Step, work string) (names []string) {
-	if s.Image {
-		names = append(names, filepath.Join(work, promptImage))
-	}
-	switch s.Attach {
-	case specs.AttachDocument:
-		names = append(names, filepath.Join(work, promptDocument))
-	case specs.AttachAddress:
-		names = append(names, imageAddress)
-	}
-	return names
-}
-
 // answerSchema is the name of the schema that answers must fulfil, in the same folder.
 const answerSchema = "answer.schema.json"
 

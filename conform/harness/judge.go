@@ -65,7 +65,16 @@ func judgeCalls(run CaseRun, rules []report.Rule, holdsAll bool) (map[string]rep
 		j.run.Err = j.replyFault(trace)
 	}
 	if j.run.Err != nil {
-		j.reportFault()
+
+		// A fault of ours is never silent: each rule that the case was written to show gets it, or the
+		// first of all.
+		broken := slices.DeleteFunc(slices.Clone(j.rules), func(rule report.Rule) bool { return !j.covers(rule) })
+		if len(broken) == 0 {
+			broken = j.rules[:min(1, len(j.rules))]
+		}
+		for _, rule := range broken {
+			j.decide(rule, rule.NewResult(j.run.Name), decide.Facts{Fault: j.run.Err.Error()})
+		}
 		return j.results, j.calls
 	}
 	j.applyRules(trace)
@@ -114,18 +123,6 @@ func (j *judgement) replyFault(trace *check.Trace) error {
 		who = "cassettes/" + j.run.Cassette
 	}
 	return fmt.Errorf("%s: %s; this is a fault of conform and not of the agent, please report it", who, broken)
-}
-
-// reportFault reports a fault of the harness for each rule that the case was written to show, or
-// for the first of all: a fault of ours is never silent.
-func (j *judgement) reportFault() {
-	broken := slices.DeleteFunc(slices.Clone(j.rules), func(rule report.Rule) bool { return !j.covers(rule) })
-	if len(broken) == 0 {
-		broken = j.rules[:min(1, len(j.rules))]
-	}
-	for _, rule := range broken {
-		j.decide(rule, rule.NewResult(j.run.Name), decide.Facts{Fault: j.run.Err.Error()})
-	}
 }
 
 // decide keeps a result with the verdict that facts lead to.

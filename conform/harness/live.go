@@ -96,15 +96,6 @@ func newLiveSource(l *Live, g *guard) (*liveSource, error) {
 	return s, nil
 }
 
-// spentSoFar is what was spent so far, nil where nothing is live.
-func (s *liveSource) spentSoFar() *Spent {
-	if s == nil {
-		return nil
-	}
-	total := s.account.totalSpent()
-	return &total
-}
-
 // Cases are the live scenarios with the models that are to be asked for, also those of
 // providers without a key.
 func (l *Live) Cases() ([]Case, error) {

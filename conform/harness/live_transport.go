@@ -298,7 +298,11 @@ func (s *liveSource) openRecording(p Permutation, step func() int) (*liveRecordi
 	if s.Record == "" {
 		return r, nil
 	}
-	r.path = s.cassettePath(p)
+	name := p.Case.Scenario.Name
+	if p.wayIn() != proxy.MITM {
+		name += "@" + p.wayIn()
+	}
+	r.path = filepath.Join(s.Record, p.Case.Target.Provider, name+".yaml")
 	var err error
 	r.writer, err = cassette.Create(r.path, cassette.Meta{
 		Provenance: provenance, Tool: s.Tool, Created: time.Now().UTC().Format(time.RFC3339),
@@ -312,15 +316,6 @@ func (s *liveSource) openRecording(p Permutation, step func() int) (*liveRecordi
 	})
 	r.config.Writer = r.writer
 	return r, nil
-}
-
-// cassettePath is where the recording of p is kept.
-func (s *liveSource) cassettePath(p Permutation) string {
-	name := p.Case.Scenario.Name
-	if p.wayIn() != proxy.MITM {
-		name += "@" + p.wayIn()
-	}
-	return filepath.Join(s.Record, p.Case.Target.Provider, name+".yaml")
 }
 
 // close saves the cassette and returns its path. A provider that answered nothing is

@@ -127,7 +127,13 @@ func (r *Runner) Close() { _ = os.RemoveAll(r.dir) }
 func (r *Runner) Tripped() error { return r.guard.trippedErr() }
 
 // Spent is what live cases have cost so far, nil where no provider is asked.
-func (r *Runner) Spent() *Spent { return r.live.spentSoFar() }
+func (r *Runner) Spent() *Spent {
+	if r.live == nil {
+		return nil
+	}
+	total := r.live.account.totalSpent()
+	return &total
+}
 
 // seedOf is the seed with a source.
 func (r *Runner) seedOf(source evidence.Source) string {
@@ -217,7 +223,15 @@ func runScriptedSteps(ctx context.Context, session Session, work string, limit t
 		case scripted.Kill:
 			step.Kill = kept.interrupt.armStep()
 		}
-		step.Attached = attachmentNames(scripted, work)
+		if scripted.Image {
+			step.Attached = append(step.Attached, filepath.Join(work, promptImage))
+		}
+		switch scripted.Attach {
+		case specs.AttachDocument:
+			step.Attached = append(step.Attached, filepath.Join(work, promptDocument))
+		case specs.AttachAddress:
+			step.Attached = append(step.Attached, imageAddress)
+		}
 		step.OutputSchema = filepath.Join(work, answerSchema)
 		process, err := session.RunStep(ctx, step)
 		if endsEarly && !kept.interrupt.disarmStep() {

@@ -206,7 +206,16 @@ func RecordedEvidence(c Case, recordings fs.FS) (evidence.Evidence, error) {
 		ev.Process = append(ev.Process, p)
 	}
 	for i := range ev.Exchanges {
-		ev.Exchanges[i].Process = min(max(0, countPrompts(&ev.Exchanges[i])-1), len(ev.Process)-1)
+
+		// Every step of a scenario brings one message in which the user says something.
+		x := &ev.Exchanges[i]
+		messages := map[int]bool{}
+		for _, it := range x.ReadRequest().Items {
+			if it.Role == "user" && it.What == wire.Text {
+				messages[it.Msg] = true
+			}
+		}
+		x.Process = min(max(0, len(messages)-1), len(ev.Process)-1)
 	}
 	return ev, nil
 }
@@ -223,18 +232,6 @@ func expectedProcess(step Step) evidence.Process {
 	default: // ExitOK has nothing to say
 	}
 	return p
-}
-
-// countPrompts counts the messages in which the user says something. Every step
-// of a scenario brings one.
-func countPrompts(x *evidence.Exchange) int {
-	messages := map[int]bool{}
-	for _, it := range x.ReadRequest().Items {
-		if it.Role == "user" && it.What == wire.Text {
-			messages[it.Msg] = true
-		}
-	}
-	return len(messages)
 }
 
 // admitWebSockets decides on the WebSockets of the case. Where they are admitted, entry

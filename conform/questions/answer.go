@@ -37,7 +37,14 @@ func (a *answer) isLimited() bool { return a.Response.Status == http.StatusTooMa
 // send sends a request, and again where the server limits its rate, as clients do. The last answer is the one that counts.
 func (j *judge) send(ctx context.Context, ask func() *client.Answer) (answers []*answer) {
 	for ctx.Err() == nil {
-		a := j.readable(ask())
+		from := ask()
+		a := &answer{Answer: from, sent: from.Response.Body}
+		if plain := unpack(a.sent); plain != nil {
+			a.Response.Body = plain
+		}
+		if a.Exchange, a.holdsKey = j.mask.Exchange(a.Exchange); a.holdsKey || len(a.Response.Body) != len(a.sent) {
+			a.Reply = a.ReadReply()
+		}
 		answers = append(answers, a)
 		wait := waitOf(a.Response.Header)
 		if !a.isLimited() || wait < 0 || j.patience.Add(-int64(wait)) < 0 {
@@ -69,18 +76,6 @@ func waitOf(h http.Header) time.Duration {
 		return -1
 	}
 	return max(wait, 100*time.Millisecond)
-}
-
-// readable makes of an answer what is judged.
-func (j *judge) readable(from *client.Answer) *answer {
-	a := &answer{Answer: from, sent: from.Response.Body}
-	if plain := unpack(a.sent); plain != nil {
-		a.Response.Body = plain
-	}
-	if a.Exchange, a.holdsKey = j.mask.Exchange(a.Exchange); a.holdsKey || len(a.Response.Body) != len(a.sent) {
-		a.Reply = a.ReadReply()
-	}
-	return a
 }
 
 // unpack returns what a body in gzip holds, as far as it can be read; nil for any other body.

@@ -42,20 +42,16 @@ func ParseRequired(names []string, catalogue []specs.Requirement) (ids []string,
 			}
 		}
 		if !found {
+			var known []string
+			for _, r := range catalogue {
+				known = append(known, r.ID, r.Area())
+			}
 			return nil, fmt.Errorf("%q is neither a requirement nor an area that has one; did you mean %s?", name,
-				nearestName(name, catalogue))
+				spelling.Rank(name, known)[0])
 		}
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
-}
-
-func nearestName(name string, catalogue []specs.Requirement) string {
-	var known []string
-	for _, r := range catalogue {
-		known = append(known, r.ID, r.Area())
-	}
-	return spelling.Rank(name, known)[0]
 }
 
 // apply raises warnings to failures where the policy is strict.

@@ -97,10 +97,7 @@ func (r *Run) DiffersFrom(h JournalHeader) string {
 			{"strictness", fmt.Sprint(h.Policy.Strict)},
 		}
 	}
-	own := JournalHeader{Tool: r.Tool, Subject: r.Subject, Set: r.Set, Policy: r.Policy, Source: r.Source,
-		Ingress: r.Ingress,
-		Filter:  r.Filter, Shard: r.Shard}
-	return differingMember(of(own), of(h))
+	return differingMember(of(r.journalHeader()), of(h))
 }
 
 // Settled are the names of the cases that need not be run again: those that were run, where

@@ -164,7 +164,13 @@ func NewRun(r Run, results []Result) *Run {
 	r.Results = withoutExcuses(results)
 	for _, id := range r.Expected {
 		if !slices.ContainsFunc(results, func(res Result) bool { return res.Requirement == id }) {
-			r.Results = append(r.Results, unseenResult(id))
+			res := Result{Requirement: id, Consequence: specs.Refused, Findings: []Finding{}}
+			facts := decide.Facts{Unseen: noCaseShows}
+			if r, err := specs.FindRequirement(id); err == nil {
+				res.Consequence, facts.Unseen = r.Consequence, cmp.Or(r.Unseen, noCaseShows)
+			}
+			res.judgeAgain(facts)
+			r.Results = append(r.Results, res)
 		}
 	}
 	slices.SortStableFunc(r.Results, func(a, b Result) int {
@@ -263,17 +269,6 @@ func noAcceptedCall(c Calls, details string) string {
 
 // noCaseShows is why a requirement was not seen where nothing more is known.
 const noCaseShows = "no case of this run shows it"
-
-// unseenResult is the result of a requirement that a case should show and none does.
-func unseenResult(id string) Result {
-	res := Result{Requirement: id, Consequence: specs.Refused, Findings: []Finding{}}
-	facts := decide.Facts{Unseen: noCaseShows}
-	if r, err := specs.FindRequirement(id); err == nil {
-		res.Consequence, facts.Unseen = r.Consequence, cmp.Or(r.Unseen, noCaseShows)
-	}
-	res.judgeAgain(facts)
-	return res
-}
 
 // newSummary sums up results. Counts and the verdict are the caller's to fill in.
 func newSummary(results []Result, set []string, policy Policy) Summary {

@@ -178,15 +178,6 @@ const maxClients = 3
 // maxPlaces is how many of the places, or cases, where a finding came back are printed.
 const maxPlaces = 4
 
-// otherPlaces lists where a finding came back; more counts the places that are left out of it.
-func otherPlaces(f *Finding, more int) string {
-	var parts []string
-	for _, p := range f.Places[:min(maxPlaces, len(f.Places))] {
-		parts = append(parts, p.String())
-	}
-	return firstOf(parts, len(f.Places)+more)
-}
-
 // firstOf lists the first maxPlaces of count texts, and how many more there are.
 func firstOf(texts []string, count int) string {
 	texts = texts[:min(maxPlaces, len(texts))]

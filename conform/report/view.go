@@ -190,7 +190,11 @@ func (i issue) detailLines() (list []detail) {
 		add("fix", f.Fix)
 	}
 	add("at", f.Where())
-	add("also at", otherPlaces(f, i.morePlaces))
+	var parts []string
+	for _, p := range f.Places[:min(maxPlaces, len(f.Places))] {
+		parts = append(parts, p.String())
+	}
+	add("also at", firstOf(parts, len(f.Places)+i.morePlaces))
 	for _, g := range i.follows {
 		text := fmt.Sprintf("%s (%s) at %s", g.Check, g.Outcome(), g.At())
 		if g.Requirement != "ERR-001" ||
@@ -522,7 +526,16 @@ func andMore(n int) string {
 
 // Unshown says what the run does not show and why: cases that were not run, requirements of which
 // nothing was seen.
-func (r *Run) Unshown() []string { return append(r.notRun(), r.notSeen()...) }
+func (r *Run) Unshown() []string {
+	var g grouping
+	for _, c := range r.Cases {
+		if c.Reason != "" {
+			g.addName(c.Reason, c.Name)
+		}
+	}
+	slices.SortStableFunc(g.reasons, func(a, b string) int { return len(g.names[b]) - len(g.names[a]) })
+	return append(g.sentences("not run", "case", 2), r.notSeen()...)
+}
 
 // notSeen groups the requirements of which nothing was seen by what the run lacks.
 func (r *Run) notSeen() (list []string) {
@@ -565,16 +578,4 @@ func (g *grouping) sentences(what, noun string, most int) (list []string) {
 			strings.Join(names[:min(most, len(names))], ", ")+andMore(len(names)-most)))
 	}
 	return list
-}
-
-// notRun groups the cases that were not run by their reasons, the most frequent first.
-func (r *Run) notRun() []string {
-	var g grouping
-	for _, c := range r.Cases {
-		if c.Reason != "" {
-			g.addName(c.Reason, c.Name)
-		}
-	}
-	slices.SortStableFunc(g.reasons, func(a, b string) int { return len(g.names[b]) - len(g.names[a]) })
-	return g.sentences("not run", "case", 2)
 }

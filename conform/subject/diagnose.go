@@ -230,19 +230,16 @@ func straysAdvice(stray []string) string {
 	return " and tried " + listSome(stray)
 }
 
-// baseURLVariables names the variables that lead agents to a base URL, one for each wire.
-func baseURLVariables() string {
-	var names []string
-	for _, w := range wires.All() {
-		names = append(names, w.Environment.BaseURLs[:min(1, len(w.Environment.BaseURLs))]...)
-	}
-	return wires.Join(names, "and")
-}
-
 // wayAdvice names what was set for a way in, and says what to set instead.
 func wayAdvice(way string, isolated bool) string {
 	if way == profiles.IngressBaseURL {
-		return baseURLVariables() +
+
+		// The variables that lead agents to a base URL, one for each wire.
+		var names []string
+		for _, w := range wires.All() {
+			names = append(names, w.Environment.BaseURLs[:min(1, len(w.Environment.BaseURLs))]...)
+		}
+		return wires.Join(names, "and") +
 			"; set its own address with --env NAME={base_url}, in a profile (base_url: {env: …}), or use --ingress mitm"
 	}
 	where := ""

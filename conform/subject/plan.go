@@ -55,7 +55,11 @@ func newPlan(p *profiles.Profile, room harness.Room) plan {
 		pl.values["profile_dir"] = dir
 	}
 	if pl.offersTools() {
-		maps.Copy(pl.values, toolValues(room))
+		pl.values["mcp_config"], pl.values["mcp_url"] = filepath.Join(room.Temp, "conform-mcp.json"), room.Tools.URL
+		if argv := room.Tools.Argv(); len(argv) > 0 {
+			pl.values["mcp_program"], pl.values["mcp_argv"] = argv[0], mustMarshal(argv)
+			pl.values["mcp_args"] = mustMarshal(append([]string{}, argv[1:]...))
+		}
 	}
 	return pl
 }
@@ -71,15 +75,6 @@ func keyVariable(provider string) string {
 // offersTools reports whether the agent is given our tool server.
 func (pl plan) offersTools() bool {
 	return pl.profile.MCP != nil && (len(pl.room.Tools.Command) > 0 || pl.room.Tools.URL != "")
-}
-
-func toolValues(room harness.Room) map[string]string {
-	values := map[string]string{"mcp_config": filepath.Join(room.Temp, "conform-mcp.json"), "mcp_url": room.Tools.URL}
-	if argv := room.Tools.Argv(); len(argv) > 0 {
-		values["mcp_program"] = argv[0]
-		values["mcp_args"], values["mcp_argv"] = mustMarshal(append([]string{}, argv[1:]...)), mustMarshal(argv)
-	}
-	return values
 }
 
 func mustMarshal(v any) string {

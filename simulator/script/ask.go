@@ -211,20 +211,16 @@ func (c *Conversation) AddText(content *tree.Node) {
 // StartPrompt begins again with the user's words. The words of the last prompt again,
 // behind results that the model has not answered yet, are not a prompt.
 func (c *Conversation) StartPrompt(content *tree.Node) {
-	c.noteWords(content)
+
+	// A conversation without words of the user: agents wrap what they want titled or summarised.
+	if text := Texts(content); text != "" {
+		c.wrapped = text
+	}
 	text := userWords(content)
 	if text == "" || len(c.Results) > 0 && text == c.Prompt {
 		return
 	}
 	c.Prompt, c.Calls = text, nil
-}
-
-// noteWords keeps what was last said for a conversation without words of the user:
-// agents wrap what they want titled or summarised.
-func (c *Conversation) noteWords(content *tree.Node) {
-	if text := Texts(content); text != "" {
-		c.wrapped = text
-	}
 }
 
 // Done returns the intent at the end of the conversation.

@@ -137,7 +137,16 @@ func (s *Simulation) withGrease(r Reply, frames [][]byte) [][]byte {
 		frames = slices.Insert(slices.Clone(frames), 0, frames[0])
 	}
 	if has(specs.GreaseEvent) && stream && len(frames) > 0 {
-		frames = slices.Insert(renumberEvents(frames), 1, []byte(s.UnknownEvent))
+
+		// Make room for one event after the first: OpenAI numbers them.
+		out := slices.Clone(frames)
+		for i := 1; i < len(out); i++ {
+			out[i] = sequence.ReplaceAllFunc(out[i], func(m []byte) []byte {
+				n, _ := strconv.Atoi(string(m[bytes.IndexByte(m, ':')+1:]))
+				return fmt.Appendf(nil, `"sequence_number":%d`, n+1)
+			})
+		}
+		frames = slices.Insert(out, 1, []byte(s.UnknownEvent))
 	}
 	if has(specs.GreaseField) {
 		frames = slices.Clone(frames)
@@ -149,18 +158,6 @@ func (s *Simulation) withGrease(r Reply, frames [][]byte) [][]byte {
 }
 
 var sequence = regexp.MustCompile(`"sequence_number":(\d+)`)
-
-// renumberEvents makes room for one event after the first: OpenAI numbers them.
-func renumberEvents(frames [][]byte) [][]byte {
-	out := slices.Clone(frames)
-	for i := 1; i < len(out); i++ {
-		out[i] = sequence.ReplaceAllFunc(out[i], func(m []byte) []byte {
-			n, _ := strconv.Atoi(string(m[bytes.IndexByte(m, ':')+1:]))
-			return fmt.Appendf(nil, `"sequence_number":%d`, n+1)
-		})
-	}
-	return out
-}
 
 // withField adds a member to the object that the frame ends with.
 func withField(frame []byte) []byte {

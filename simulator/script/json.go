@@ -98,21 +98,18 @@ func AppendMembers(out []byte, members ...any) []byte {
 func appendString(out []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return appendQuoted(out, s)
+
+			// What only encoding/json escapes or replaces.
+			if strings.ContainsAny(s, "\u2028\u2029") || !utf8.ValidString(s) {
+				return append(out, plainJSON(s)...)
+			}
+			out, _ = jsontext.AppendQuote(out, s) // it is valid
+			return out
 		}
 	}
 	out = append(out, '"')
 	out = append(out, s...)
 	return append(out, '"')
-}
-
-// appendQuoted leaves to encoding/json what only that escapes or replaces.
-func appendQuoted(out []byte, s string) []byte {
-	if strings.ContainsAny(s, "\u2028\u2029") || !utf8.ValidString(s) {
-		return append(out, plainJSON(s)...)
-	}
-	out, _ = jsontext.AppendQuote(out, s) // it is valid
-	return out
 }
 
 func plainJSON(v any) []byte {

@@ -264,7 +264,16 @@ func (t Tool) requiredArguments() []any {
 func (t Tool) roleArguments(role, word string) []byte {
 	switch {
 	case t.isShell():
-		return t.shellArguments(shellCommand(role, word))
+
+		// A shell takes a command as a text or as a list.
+		command := shellCommand(role, word)
+		name := t.commandProperty()
+		properties, _ := t.Schema["properties"].(map[string]any)
+		property, _ := properties[name].(map[string]any)
+		if schemaType(property) == "array" {
+			return t.argumentsWith(name, Array{"sh", "-c", command}, command)
+		}
+		return t.argumentsWith(name, command, command)
 	case t.runsCode():
 		return []byte(roleCode(role, word))
 	case t.Text:
@@ -278,17 +287,6 @@ func (t Tool) roleArguments(role, word string) []byte {
 		word = "heron"
 	}
 	return t.arguments(word)
-}
-
-// shellArguments calls a shell with a command, as a text or as a list.
-func (t Tool) shellArguments(command string) []byte {
-	name := t.commandProperty()
-	properties, _ := t.Schema["properties"].(map[string]any)
-	property, _ := properties[name].(map[string]any)
-	if schemaType(property) == "array" {
-		return t.argumentsWith(name, Array{"sh", "-c", command}, command)
-	}
-	return t.argumentsWith(name, command, command)
 }
 
 // argumentsWith fulfil the tool's schema with word for free text, and have value in one

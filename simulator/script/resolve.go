@@ -193,7 +193,13 @@ func fitsRole(role string) string {
 func toolFor(role string, tools []string, own []Tool) string {
 	switch role {
 	case roleAny:
-		return firstHarmless(own)
+		if quiet := filterTools(own, func(t Tool) bool { return !effects().MatchString(t.Name) }); len(quiet) > 0 {
+			return quiet[0].Name
+		}
+		if len(own) > 0 {
+			return own[0].Name
+		}
+		return ""
 	case roleUnknown:
 		return rolePrefix + role
 	}
@@ -201,18 +207,6 @@ func toolFor(role string, tools []string, own []Tool) string {
 		if hasName(t, rolePrefix+role) || agentTools[role] != "" && hasName(t, agentTools[role]) {
 			return t
 		}
-	}
-	return ""
-}
-
-// firstHarmless is the name of the first tool that changes nothing, else of the
-// first.
-func firstHarmless(tools []Tool) string {
-	if quiet := filterTools(tools, func(t Tool) bool { return !effects().MatchString(t.Name) }); len(quiet) > 0 {
-		return quiet[0].Name
-	}
-	if len(tools) > 0 {
-		return tools[0].Name
 	}
 	return ""
 }
@@ -240,17 +234,13 @@ func (b Block) withNonces(seed string) Block {
 		b.Code = &specs.Code{Source: specs.Fresh(b.Code.Source, seed), Output: specs.Fresh(b.Code.Output, seed)}
 	}
 	if b.Search != nil {
-		b.Search = freshSearch(b.Search, seed)
+		out := &specs.Search{Query: specs.Fresh(b.Search.Query, seed)}
+		for _, f := range b.Search.Results {
+			out.Results = append(out.Results, specs.Found{Title: specs.Fresh(f.Title, seed), URL: specs.Fresh(f.URL, seed)})
+		}
+		b.Search = out
 	}
 	return b
-}
-
-func freshSearch(s *specs.Search, seed string) *specs.Search {
-	out := &specs.Search{Query: specs.Fresh(s.Query, seed)}
-	for _, f := range s.Results {
-		out.Results = append(out.Results, specs.Found{Title: specs.Fresh(f.Title, seed), URL: specs.Fresh(f.URL, seed)})
-	}
-	return out
 }
 
 // Tool is a function that the client offers.

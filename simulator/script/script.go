@@ -299,7 +299,8 @@ func fitLimit(blocks []specs.Block, limit int) ([]specs.Block, specs.Stop) {
 	}
 	var out []specs.Block
 	for _, b := range blocks {
-		cost := costOf(b)
+		cost, _ := Reply{Blocks: []Block{{Kind: b.Kind, Parts: b.Parts, Text: b.Text, Name: b.Role,
+			Args: b.Args}}}.OutputTokens()
 		if cost <= limit {
 			out, limit = append(out, b), limit-cost
 			continue
@@ -310,13 +311,6 @@ func fitLimit(blocks []specs.Block, limit int) ([]specs.Block, specs.Stop) {
 		return out, specs.StopMaxTokens
 	}
 	return out, ""
-}
-
-// costOf is what a block counts for, as Reply.OutputTokens counts.
-func costOf(b specs.Block) int {
-	all, _ := Reply{Blocks: []Block{{Kind: b.Kind, Parts: b.Parts, Text: b.Text, Name: b.Role,
-		Args: b.Args}}}.OutputTokens()
-	return all
 }
 
 // shortenText is the beginning of a block that so many tokens hold; false when

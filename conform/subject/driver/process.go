@@ -30,16 +30,6 @@ type process struct {
 	result  *isolate.Result // once it has ended
 }
 
-func startProcess(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command) (*process, error) {
-	running, err := sandbox.Start(ctx, command)
-	if err != nil {
-		return nil, err
-	}
-	p := &process{running: running, answers: make(chan answer)}
-	go p.readAnswers()
-	return p, nil
-}
-
 // readAnswers hands the answers over until the driver ends or writes something
 // else.
 func (p *process) readAnswers() {

@@ -81,10 +81,12 @@ func (s *Subject) probeDriver(ctx context.Context) (answer, error) {
 
 // launchDriver starts a driver and says hello.
 func launchDriver(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command) (*process, answer, error) {
-	p, err := startProcess(ctx, sandbox, command)
+	running, err := sandbox.Start(ctx, command)
 	if err != nil {
 		return nil, answer{}, err
 	}
+	p := &process{running: running, answers: make(chan answer)}
+	go p.readAnswers()
 	hello, err := p.sendAndWait(ctx, answerTimeout, "hello", map[string]any{"protocol": Protocol}, nil)
 	switch {
 	case err == nil && hello.Type == answerHello:

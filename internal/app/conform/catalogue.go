@@ -27,7 +27,11 @@ func writeEntry(w io.Writer, e *entry) {
 		if r.JudgesSource() {
 			writeSection(w, "judges", "the source of the replies, not the agent")
 		}
-		writeSection(w, "consequence", consequenceText(r))
+		lines := []string{fmt.Sprintf("%s%s: %s", r.Consequence, datesText(r.Since, r.Until), r.Consequence.Meaning())}
+		for _, row := range r.Where {
+			lines = append(lines, fmt.Sprintf("%s where %s", row.Consequence, whereText(row)))
+		}
+		writeSection(w, "consequence", strings.Join(lines, "\n"))
 		writeSection(w, "why", wrapWords(r.Why))
 		writeSection(w, "fix", fixesText(r))
 		if !r.Examples.IsZero() {
@@ -38,7 +42,17 @@ func writeEntry(w io.Writer, e *entry) {
 		writeSection(w, "mutants they must catch", strings.Join(r.Mutants, ", "))
 		fmt.Fprint(w, "\nsources\n")
 		for _, s := range r.Sources {
-			fmt.Fprintf(w, "  %s\n", sourceText(s))
+			text := cmp.Or(s.URL, s.Doc)
+			if s.Section != "" {
+				text += ", " + s.Section
+			}
+			if s.Retrieved != "" {
+				text += " (of " + s.Retrieved + ")"
+			}
+			if s.Unverified {
+				text = strings.TrimSpace(text + " (unverified: " + s.Reason + ")")
+			}
+			fmt.Fprintf(w, "  %s\n", text)
 		}
 		// The requirement lists its checks and mutants itself.
 		citedBy = slices.DeleteFunc(slices.Clone(citedBy),
@@ -185,15 +199,6 @@ func sourceDay(r specs.Requirement) string {
 	return cmp.Or(day, "unverified")
 }
 
-// consequenceText says what a breach leads to, and where that differs.
-func consequenceText(r specs.Requirement) string {
-	lines := []string{fmt.Sprintf("%s%s: %s", r.Consequence, datesText(r.Since, r.Until), r.Consequence.Meaning())}
-	for _, row := range r.Where {
-		lines = append(lines, fmt.Sprintf("%s where %s", row.Consequence, whereText(row)))
-	}
-	return strings.Join(lines, "\n")
-}
-
 // fixesText says how to mend a breach, and where another fix fits.
 func fixesText(r specs.Requirement) string {
 	text := wrapWords(r.Fix)
@@ -259,20 +264,6 @@ func writeExample(w io.Writer, title string, e specs.Example) {
 
 func exampleBody(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n       ")
-}
-
-func sourceText(s specs.Source) string {
-	text := cmp.Or(s.URL, s.Doc)
-	if s.Section != "" {
-		text += ", " + s.Section
-	}
-	if s.Retrieved != "" {
-		text += " (of " + s.Retrieved + ")"
-	}
-	if s.Unverified {
-		text = strings.TrimSpace(text + " (unverified: " + s.Reason + ")")
-	}
-	return text
 }
 
 // joinNames returns all for no name.

@@ -333,7 +333,13 @@ func (a *app) judgeAll(ctx context.Context, j judging, found []evidence.Found, c
 			return
 		}
 		add(file.judged)
-		j.page.keepRecording(file)
+
+		// The page reads the recording again: many recordings would fill the memory.
+		if j.page != nil {
+			j.page.builder.Learn(&file.recording.Evidence)
+			file.recording = evidence.Recording{}
+			j.page.files = append(j.page.files, file)
+		}
 	})
 }
 

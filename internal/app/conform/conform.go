@@ -88,17 +88,12 @@ func (a *app) printReport(asJSON bool, doc any, show func(*report.Terminal)) err
 		}
 		return report.WriteJSON(a.JSON(), doc)
 	}
-	show(a.terminal())
-	return nil
-}
-
-// terminal shows reports to people on stdout.
-func (a *app) terminal() *report.Terminal {
 	t := report.NewTerminal(a.Stdout, false)
 	if a.HasColor() {
 		_, stdout, _ := a.ChildStreams() // the terminal itself, whose colours are asked for
 		t = report.NewTerminal(stdout, true)
 	}
 	t.Width = a.Width()
-	return t
+	show(t)
+	return nil
 }

@@ -160,7 +160,13 @@ func newGlossary() (*glossary, error) {
 	}
 	for _, e := range g.entries {
 		seen := map[*entry]bool{e: true}
-		for _, word := range idWords(e.textWithIDs()) {
+
+		// The text in which ids are citations.
+		texts := append([]string{e.Title}, e.related...)
+		for _, p := range e.Sections {
+			texts = append(texts, p.Text)
+		}
+		for _, word := range idWords(strings.Join(texts, "\n")) {
 			for _, to := range g.byName[word] {
 				if !seen[to] {
 					seen[to] = true
@@ -171,15 +177,6 @@ func newGlossary() (*glossary, error) {
 		}
 	}
 	return g, nil
-}
-
-// textWithIDs is the text in which ids are citations.
-func (e *entry) textWithIDs() string {
-	texts := append([]string{e.Title}, e.related...)
-	for _, p := range e.Sections {
-		texts = append(texts, p.Text)
-	}
-	return strings.Join(texts, "\n")
 }
 
 // idWords returns the words of text that can be ids: they have a letter and
@@ -354,7 +351,16 @@ func wireRuleEntries() ([]*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	enforced, accepted := simulatorRules()
+	enforced, accepted := map[string][]string{}, map[string][]string{}
+	for _, provider := range simulator.Providers() {
+		for _, r := range simulator.Rules(provider) {
+			enforced[r.ID] = append(enforced[r.ID],
+				fmt.Sprintf("%s, level %s: %s (%s)", provider, r.Least, r.Demand, r.Source))
+		}
+		for _, r := range simulator.Accepted(provider) {
+			accepted[r.ID] = append(accepted[r.ID], fmt.Sprintf("%s: %s (%s)", provider, r.Demand, r.Source))
+		}
+	}
 	var entries []*entry
 	for _, r := range rules {
 		e := &entry{Kind: wireRuleKind(r), ID: r.IDs[0], Aliases: r.IDs[1:], Title: r.Title(),
@@ -483,21 +489,6 @@ func wireSectionEntries() ([]*entry, error) {
 			Origin: "specs/wire-rules.md", Sections: []paragraph{{"", s.Text}}})
 	}
 	return entries, nil
-}
-
-// simulatorRules states the simulator's rules by id.
-func simulatorRules() (enforced, accepted map[string][]string) {
-	enforced, accepted = map[string][]string{}, map[string][]string{}
-	for _, provider := range simulator.Providers() {
-		for _, r := range simulator.Rules(provider) {
-			enforced[r.ID] = append(enforced[r.ID],
-				fmt.Sprintf("%s, level %s: %s (%s)", provider, r.Least, r.Demand, r.Source))
-		}
-		for _, r := range simulator.Accepted(provider) {
-			accepted[r.ID] = append(accepted[r.ID], fmt.Sprintf("%s: %s (%s)", provider, r.Demand, r.Source))
-		}
-	}
-	return enforced, accepted
 }
 
 // consequenceEntries are the words for what a breach leads to.

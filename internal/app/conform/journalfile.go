@@ -72,7 +72,17 @@ func (j *journalFile) goesOn() bool { return j.found != nil && j.found.End == ni
 // that is complete begins again.
 func (j *journalFile) beginJournal(known *report.Journal) error {
 	if !j.goesOn() {
-		return j.beginAnew(known.Header)
+		if err := j.cutAt(0); err != nil {
+			return err
+		}
+		line, err := known.Header.Line()
+		if err == nil {
+			err = j.appendLine(line)
+		}
+		if err != nil {
+			return j.writeError(err)
+		}
+		return nil
 	}
 	if why := j.found.Header.Differs(known.Header); why != "" {
 		return cli.Usage("%s: is the journal of another run that was interrupted (%s); name another file or delete it",
@@ -80,20 +90,6 @@ func (j *journalFile) beginJournal(known *report.Journal) error {
 	}
 	known.Entries, known.Header.Started = j.found.Entries, j.found.Header.Started
 	return j.cutAt(j.found.Whole)
-}
-
-func (j *journalFile) beginAnew(header report.JournalHeader) error {
-	if err := j.cutAt(0); err != nil {
-		return err
-	}
-	line, err := header.Line()
-	if err == nil {
-		err = j.appendLine(line)
-	}
-	if err != nil {
-		return j.writeError(err)
-	}
-	return nil
 }
 
 // cutAt drops what follows a byte and goes on there.

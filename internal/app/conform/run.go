@@ -116,7 +116,14 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err := f.adoptRerun(); err != nil {
 		return err
 	}
-	if err := f.validate(); err != nil {
+	if slices.Contains(f.sources, string(evidence.SourceCassette)) && (f.name != rkatSubject || len(f.command) > 0) {
+		return cli.Usage("--source cassette: the cassettes are recordings of %s, and another agent asks for something else; use --source simulator", rkatSubject)
+	}
+	if err := f.liveFlags.check(f); err != nil {
+		return err
+	}
+	if err := cmp.Or(checkValues("source", f.sources...), checkValues("ingress", f.ingress...),
+		checkValues("websocket", f.webSocket), checkValues("set", f.set)); err != nil {
 		return err
 	}
 	if f.inPlace {
@@ -269,18 +276,6 @@ func (f runFlags) harnessOptions(subject harness.Subject, progress func(done, to
 		}
 	}
 	return o
-}
-
-// validate refuses values that do not exist.
-func (f runFlags) validate() error {
-	if slices.Contains(f.sources, string(evidence.SourceCassette)) && (f.name != rkatSubject || len(f.command) > 0) {
-		return cli.Usage("--source cassette: the cassettes are recordings of %s, and another agent asks for something else; use --source simulator", rkatSubject)
-	}
-	if err := f.liveFlags.check(f); err != nil {
-		return err
-	}
-	return cmp.Or(checkValues("source", f.sources...), checkValues("ingress", f.ingress...),
-		checkValues("websocket", f.webSocket), checkValues("set", f.set))
 }
 
 // reportFlags say which reports are written beside the terminal's.

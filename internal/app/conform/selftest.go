@@ -85,7 +85,12 @@ func (a *app) selftest(ctx context.Context, asJSON, onWire bool, sample placeSam
 				Tools: tools}); err != nil {
 			return err
 		}
-		found.Faults = append(found.Faults, unnoticed(breaches)...)
+		for _, b := range breaches {
+			if !b.isNoticed() && b.Unbroken == "" {
+				found.Faults = append(found.Faults, fmt.Sprintf("%s: of %d changes on the wire none was noticed",
+					b.Requirement, b.Tried))
+			}
+		}
 	}
 	if asJSON {
 		err = report.WriteJSON(a.JSON(),

@@ -39,18 +39,6 @@ type breach struct {
 // isNoticed reports whether the referee noticed the breach.
 func (b breach) isNoticed() bool { return b.Case != "" }
 
-// unnoticed returns a sentence for each requirement that was broken without the referee noticing;
-// there are none when the referee can be trusted.
-func unnoticed(list []breach) (faults []string) {
-	for _, b := range list {
-		if !b.isNoticed() && b.Unbroken == "" {
-			faults = append(faults, fmt.Sprintf("%s: of %d changes on the wire none was noticed",
-				b.Requirement, b.Tried))
-		}
-	}
-	return faults
-}
-
 // maxTries bounds how many changes are tried for one requirement.
 const maxTries = 12
 
@@ -170,8 +158,7 @@ func breaksRequest(m mutate.Mutant, ev evidence.Evidence, rules []report.Rule) b
 		if !bytes.Equal(was.Response.Body, is.Response.Body) || was.Response.Status != is.Response.Status {
 			return false
 		}
-		changed = changed || !bytes.Equal(was.Request.Body, is.Request.Body) ||
-			!maps.EqualFunc(was.Request.Header, is.Request.Header, slices.Equal)
+		changed = changed || isOtherRequest(was, is)
 	}
 	return changed && slices.ContainsFunc(report.Judge(rules, &bad), hasFinding)
 }
@@ -205,8 +192,13 @@ func tryMutant(ctx context.Context, config harness.Config, m mutate.Mutant, c ha
 // changesLast reports whether the request of the last exchange is another one.
 func changesLast(was, is []evidence.Exchange) bool {
 	n := len(was) - 1
-	return n >= 0 && (!bytes.Equal(was[n].Request.Body, is[n].Request.Body) ||
-		!maps.EqualFunc(was[n].Request.Header, is[n].Request.Header, slices.Equal))
+	return n >= 0 && isOtherRequest(was[n], is[n])
+}
+
+// isOtherRequest reports whether two exchanges differ in the body or the headers of their requests.
+func isOtherRequest(was, is evidence.Exchange) bool {
+	return !bytes.Equal(was.Request.Body, is.Request.Body) ||
+		!maps.EqualFunc(was.Request.Header, is.Request.Header, slices.Equal)
 }
 
 // The reasons why a requirement is not broken by changing one request.

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
@@ -191,7 +190,17 @@ func (n *inspection) observeCase(run harness.CaseRun, results []report.Result) {
 		return
 	}
 	n.adding.Go(func() {
-		o := observationOf(run, results)
+		o := inspector.Observation{
+			Name: run.Name, Scenario: run.Case.Scenario.Name, Provider: run.Case.Target.Provider,
+			Source: string(run.Source), Ingress: run.Ingress,
+			Took: run.Took, Evidence: run.Evidence, Results: results, Deviations: run.Deviations,
+		}
+		if run.Err != nil {
+			o.Reason = run.Err.Error()
+		}
+		for _, host := range run.Hosts() {
+			o.Hosts = append(o.Hosts, host.Name)
+		}
 		if n.feed != nil {
 			n.feed.Add(o)
 			return
@@ -223,46 +232,17 @@ func (n *inspection) makePage(doc reportDocument) inspector.Page {
 		n.builder.Judge(d.Results, d.Cases)
 		return n.builder.Page(inspector.RunHead(d))
 	case *report.Checked:
-		n.addRecordings()
+
+		// A secret that one recording tells is taken out of all.
+		for _, file := range n.files {
+			recording := file.readAgain()
+			recording.Path = file.judged.Path // of one that could not be read
+			n.builder.Add(observationOfRecording(recording, *file.judged))
+		}
+		n.files = nil
 		return n.builder.Page(inspector.CheckHead(d))
 	}
 	return inspector.Page{}
-}
-
-// keepRecording learns the secrets of a recording. The page reads it again: many recordings would
-// fill the memory.
-func (n *inspection) keepRecording(file *judgedFile) {
-	if n != nil {
-		n.builder.Learn(&file.recording.Evidence)
-		file.recording = evidence.Recording{}
-		n.files = append(n.files, file)
-	}
-}
-
-// addRecordings adds what was checked, once. A secret that one recording tells is taken
-// out of all.
-func (n *inspection) addRecordings() {
-	for _, file := range n.files {
-		recording := file.readAgain()
-		recording.Path = file.judged.Path // of one that could not be read
-		n.builder.Add(observationOfRecording(recording, *file.judged))
-	}
-	n.files = nil
-}
-
-func observationOf(run harness.CaseRun, results []report.Result) inspector.Observation {
-	o := inspector.Observation{
-		Name: run.Name, Scenario: run.Case.Scenario.Name, Provider: run.Case.Target.Provider,
-		Source: string(run.Source), Ingress: run.Ingress,
-		Took: run.Took, Evidence: run.Evidence, Results: results, Deviations: run.Deviations,
-	}
-	if run.Err != nil {
-		o.Reason = run.Err.Error()
-	}
-	for _, host := range run.Hosts() {
-		o.Hosts = append(o.Hosts, host.Name)
-	}
-	return o
 }
 
 // pageRedactor removes secrets from what a page shows: those that the recorder's

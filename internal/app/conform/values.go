@@ -144,7 +144,15 @@ func completeFlags(root *cobra.Command) {
 			}
 			_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, typed string) ([]string,
 				cobra.ShellCompDirective) { // the flag is there
-				return completeWord(typed, completions(name))
+				var offered []string
+				before := typed[:strings.LastIndexAny(typed, ", (!&|")+1]
+				directive := cobra.ShellCompDirectiveNoFileComp
+				for _, word := range completions(name) {
+					if offered = append(offered, before+word); strings.HasSuffix(word, "=") || strings.HasSuffix(word, ":") {
+						directive |= cobra.ShellCompDirectiveNoSpace
+					}
+				}
+				return offered, directive
 			})
 		}
 		if cmd.Name() == "explain" {
@@ -158,17 +166,4 @@ func completeFlags(root *cobra.Command) {
 			}
 		}
 	})
-}
-
-// completeWord offers words for the last one of a list or an expression. A word that ends in a sign
-// goes on.
-func completeWord(typed string, words []string) (offered []string, directive cobra.ShellCompDirective) {
-	before := typed[:strings.LastIndexAny(typed, ", (!&|")+1]
-	directive = cobra.ShellCompDirectiveNoFileComp
-	for _, word := range words {
-		if offered = append(offered, before+word); strings.HasSuffix(word, "=") || strings.HasSuffix(word, ":") {
-			directive |= cobra.ShellCompDirectiveNoSpace
-		}
-	}
-	return offered, directive
 }

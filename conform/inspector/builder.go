@@ -55,8 +55,6 @@ type Options struct {
 	// Key is the key of these hashes. Nil: a random one, so that the hashes of two
 	// pages cannot be compared, and content cannot be guessed by its hash.
 	Key []byte
-	// Cost, if not nil, says what an exchange cost, e.g. "0.0123 USD"; "" is unknown.
-	Cost func(provider, model string, u Usage) string
 }
 
 // Observation is one case as it ended, or one recording.
@@ -70,7 +68,6 @@ type Observation struct {
 	Results    []report.Result
 	Deviations []string
 	Hosts      []string
-	Isolation  string
 	Skipped    []evidence.Skip
 }
 
@@ -110,7 +107,6 @@ func (b *Builder) Add(o Observation) *Case {
 	c := &Case{
 		Name: b.shownName(o.Name), Scenario: o.Scenario, Provider: o.Provider, Source: o.Source, Ingress: o.Ingress,
 		Verdict: cmp.Or(o.Verdict, verdictOf(o.Results)), Reason: b.quoteText(o.Reason), TookMS: o.Took.Milliseconds(),
-		Isolation: b.redactor.cleanText(o.Isolation),
 	}
 	if o.Evidence != nil {
 		ev := b.redactor.cleanEvidence(o.Evidence)
@@ -160,7 +156,11 @@ func (b *Builder) Judge(results []report.Result, cases []report.CaseSummary) {
 		if r.Case != "" { // else a requirement that no case shows
 			c := named(r.Case, r.Provider)
 			c.Results = append(c.Results, b.newResult(r))
-			c.Verdict = verdictOfCase(c)
+			var all []report.Verdict
+			for _, r := range c.Results {
+				all = append(all, r.Verdict)
+			}
+			c.Verdict = report.Worst(all...)
 		}
 	}
 	for _, s := range cases {
@@ -192,7 +192,12 @@ func (b *Builder) Page(head Head) Page {
 // addEvidence adds exchanges, processes and blocks. ev holds no secrets any more.
 func (b *Builder) addEvidence(c *Case, ev *evidence.Evidence) {
 	for _, p := range ev.Process {
-		c.Processes = append(c.Processes, b.newProcess(p))
+		out := Process{Exit: p.ExitCode, Resumed: p.Resumed, Stdout: b.storeOutput(p.Stdout),
+			Stderr: b.storeOutput(p.Stderr)}
+		for _, arg := range p.Args {
+			out.Args = append(out.Args, b.quoteText(arg))
+		}
+		c.Processes = append(c.Processes, out)
 	}
 	trace := check.Decode(ev)
 	d := decoder{Builder: b, placements: map[int]check.Placement{}, earlier: map[int]*decoded{}}
@@ -205,26 +210,9 @@ func (b *Builder) addEvidence(c *Case, ev *evidence.Evidence) {
 	c.Blocks = b.newBlocks(ev, trace)
 }
 
-func (b *Builder) newProcess(p evidence.Process) Process {
-	out := Process{Exit: p.ExitCode, Resumed: p.Resumed, Stdout: b.storeOutput(p.Stdout),
-		Stderr: b.storeOutput(p.Stderr)}
-	for _, arg := range p.Args {
-		out.Args = append(out.Args, b.quoteText(arg))
-	}
-	return out
-}
-
 func verdictOf(results []report.Result) report.Verdict {
 	var all []report.Verdict
 	for _, r := range results {
-		all = append(all, r.Verdict)
-	}
-	return report.Worst(all...)
-}
-
-func verdictOfCase(c *Case) report.Verdict {
-	var all []report.Verdict
-	for _, r := range c.Results {
 		all = append(all, r.Verdict)
 	}
 	return report.Worst(all...)
@@ -269,9 +257,7 @@ func (d *decoder) newExchange(x *evidence.Exchange) Exchange {
 		Provenance: string(x.Provenance), Missed: x.Missed,
 	}
 	out.addTimes(x.Response.Chunks)
-	if out.Usage = wire.UsageOf(x.Provider, reply); out.Usage != nil && d.options.Cost != nil {
-		out.Cost = d.options.Cost(x.Provider, request.Model, *out.Usage)
-	}
+	out.Usage = wire.UsageOf(x.Provider, reply)
 	if before := d.earlier[at.Previous]; before != nil && !request.Stateful {
 		out.Prefix = comparePrefix(x.Provider, before, &decoded{x.Request.Body, request})
 		if out.Prefix != nil {

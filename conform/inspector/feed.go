@@ -80,15 +80,6 @@ func FixedFeed(p Page) *Feed {
 	return &Feed{fixed: &p, end: []byte("{}"), grown: make(chan struct{})}
 }
 
-// Learn is [Builder.Learn].
-func (f *Feed) Learn(o Observation) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if o.Evidence != nil {
-		f.builder.Learn(o.Evidence)
-	}
-}
-
 // Add adds a case, or replaces the one of its name, and tells the browsers.
 func (f *Feed) Add(o Observation) {
 	f.mu.Lock()
@@ -157,7 +148,9 @@ func (f *Feed) wakeFollowers() {
 func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "", "/":
-		f.servePage(w)
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "frame-ancestors 'none'")
+		_ = writeHTML(w, f.livePage(), "'self'") // a browser that has gone needs no answer
 	case "/data.json":
 		w.Header().Set("Content-Type", "application/json")
 		_ = WriteJSON(w, f.livePage()) // a browser that has gone needs no answer
@@ -174,12 +167,6 @@ func (f *Feed) livePage() Page {
 	p := f.currentPage()
 	p.Live, p.Revision = f.end == nil, f.revision
 	return p
-}
-
-func (f *Feed) servePage(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "frame-ancestors 'none'")
-	_ = writeHTML(w, f.livePage(), "'self'") // a browser that has gone needs no answer
 }
 
 // serveEvents sends what came after the revision that the browser has.

@@ -100,7 +100,6 @@ type Case struct {
 	TookMS     int64          `json:"took_ms,omitempty"`
 	Deviations []string       `json:"deviations,omitempty"`
 	Hosts      []string       `json:"hosts,omitempty"` // asked for and not a provider's
-	Isolation  string         `json:"isolation,omitempty"`
 	Results    []Result       `json:"results,omitempty"`
 	Processes  []Process      `json:"processes,omitempty"`
 	Exchanges  []Exchange     `json:"exchanges,omitempty"`
@@ -164,7 +163,6 @@ type Exchange struct {
 	Stalls      []Stall `json:"stalls,omitempty"`
 
 	Usage  *Usage  `json:"usage,omitempty"`
-	Cost   string  `json:"cost,omitempty"`
 	Prefix *Prefix `json:"prefix,omitempty"`
 }
 

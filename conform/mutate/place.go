@@ -125,16 +125,7 @@ func (p observedPlace) breakOnce(dice *rand.Rand) bool {
 		return true
 	}
 	for at := p.x; at < len(p.ev.Exchanges); at++ {
-
-		// Small changes of everything that an exchange holds. They know no provider and no rule.
-		x := &p.ev.Exchanges[at]
-		changes := headerChanges(x)
-		for _, body := range bodyChanges(x.Request.Body) {
-			changes = append(changes, func(x *evidence.Exchange) { x.Request.Body = body() })
-		}
-		for _, body := range replyChanges(x.Response.Body) {
-			changes = append(changes, func(x *evidence.Exchange) { x.Response.Body = body() })
-		}
+		changes := changesOf(&p.ev.Exchanges[at])
 		dice.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
 		for _, change := range changes {
 			bad := cloneEvidence(*p.ev)
@@ -186,6 +177,19 @@ func (p observedPlace) tripsCheck(bad evidence.Evidence, at int) bool {
 // change changes one thing of an exchange. Bodies and headers are replaced, never
 // written to.
 type change func(*evidence.Exchange)
+
+// changesOf lists small changes of everything that an exchange holds. They know no
+// provider and no rule.
+func changesOf(x *evidence.Exchange) []change {
+	list := headerChanges(x)
+	for _, body := range bodyChanges(x.Request.Body) {
+		list = append(list, func(x *evidence.Exchange) { x.Request.Body = body() })
+	}
+	for _, body := range replyChanges(x.Response.Body) {
+		list = append(list, func(x *evidence.Exchange) { x.Response.Body = body() })
+	}
+	return list
+}
 
 func headerChanges(x *evidence.Exchange) (list []change) {
 	for name := range x.Request.Header {

@@ -71,19 +71,7 @@ func Selftest(good []evidence.Evidence, rules []report.Rule) Table {
 		t.checkExamples(group)
 		from += len(group)
 	}
-
-	// A subject that does nothing at all.
-	ev := evidence.Evidence{Source: evidence.SourceCassette, Case: "null"}
-	s := Subject{Name: "null"}
-	for _, res := range report.Judge(rules, &ev) {
-		s.Applied++
-		if v := res.Verdict; v != report.NotTestable && v != report.NotApplicable {
-			t.addFault("%s: a subject that does nothing is judged %s", res.Check, v)
-			continue
-		}
-		s.Caught++
-	}
-	t.Subjects = append(t.Subjects, s)
+	t.addNullSubject(rules)
 	for _, s := range wrongSubjects() {
 		t.addWrongSubject(good, rules, s)
 	}
@@ -200,6 +188,21 @@ func combineResults(results []report.Result) (v report.Verdict, message string) 
 		v = report.Pass
 	}
 	return v, message
+}
+
+// addNullSubject judges a subject that does nothing at all.
+func (t *Table) addNullSubject(rules []report.Rule) {
+	ev := evidence.Evidence{Source: evidence.SourceCassette, Case: "null"}
+	s := Subject{Name: "null"}
+	for _, res := range report.Judge(rules, &ev) {
+		s.Applied++
+		if v := res.Verdict; v != report.NotTestable && v != report.NotApplicable {
+			t.addFault("%s: a subject that does nothing is judged %s", res.Check, v)
+			continue
+		}
+		s.Caught++
+	}
+	t.Subjects = append(t.Subjects, s)
 }
 
 // addWrongSubject judges a subject that gets one thing wrong in every request.

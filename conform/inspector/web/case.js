@@ -7,7 +7,7 @@ function showCase(main, route) {
   if (route.path[2] === "trip") return showTrip(main, c, Number(route.path[3]), Number(route.path[4]));
   main.append(h("div.page", null,
     h("div.hero", null, h("div", null, crumbs(["Cases", "#/cases"]), h("h1", null, c.name),
-      h("p.lead", null, [c.provider, c.source && `answered by ${c.source}`, c.ingress && `through ${c.ingress}`, c.took_ms && timeText(c.took_ms), c.isolation].filter(Boolean).join(" · "))), verdictChip(c.verdict, "big")),
+      h("p.lead", null, [c.provider, c.source && `answered by ${c.source}`, c.ingress && `through ${c.ingress}`, c.took_ms && timeText(c.took_ms)].filter(Boolean).join(" · "))), verdictChip(c.verdict, "big")),
     caseNotices(c), caseFindings(c), lanesCard(c), blocksCard(c), resultsCard(c, route.params.q), processesCard(c), skippedCard(c)));
   return { up: "#/cases" };
 }

@@ -40,7 +40,7 @@ function prefixCard(c, x) {
   const u = x.usage, p = x.prefix;
   const n = (v) => (v >= 0 ? v.toLocaleString("en") : "not said");
   const counters = u && facts([["Input tokens", n(u.input)], ["read from the cache", u.cache_read >= 0 ? `${n(u.cache_read)}${u.input > 0 ? ` (${Math.round((u.cache_read / u.input) * 100)} %)` : ""}` : "not said"],
-    ["written to the cache", u.cache_write >= 0 ? n(u.cache_write) : ""], ["Output tokens", n(u.output)], ["thereof reasoning", u.reasoning >= 0 ? n(u.reasoning) : ""], ["Cost", x.cost]]);
+    ["written to the cache", u.cache_write >= 0 ? n(u.cache_write) : ""], ["Output tokens", n(u.output)], ["thereof reasoning", u.reasoning >= 0 ? n(u.reasoning) : ""]]);
   if (!p) return card("Prefix and cache", h("p.muted", { style: { marginBottom: "12px" } }, x.previous >= 0 ? "The request cannot be compared with the one before." : "The first request of its conversation: there is nothing to compare it with."), counters || h("p.muted", null, "The provider counted no tokens."));
   const total = Math.max(1, p.parts.reduce((sum, part) => sum + part.bytes, 0));
   const same = p.parts.filter((part) => part.state === "same").reduce((sum, part) => sum + part.bytes, 0);

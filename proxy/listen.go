@@ -112,6 +112,24 @@ func checkListen(address, credential string) error {
 	return fmt.Errorf("listen address %q: other machines could use the proxy there; name a credential with --credential-file or RECORDER_CREDENTIAL, or use 127.0.0.1", address)
 }
 
+// checkCallers checks the credential, the session names and every address of cfg.
+func (cfg Config) checkCallers() error {
+	if cfg.Credential != "" {
+		if err := CheckCredential(cfg.Credential); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sessions)) {
+		if err := checkSession(name); err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+		if err := checkListen(cfg.Sessions[name], cfg.Credential); err != nil {
+			return err
+		}
+	}
+	return checkListen(cfg.mainAddress(), cfg.Credential)
+}
+
 // mainAddress returns the address that clients reach without a session.
 func (cfg Config) mainAddress() string {
 	if cfg.Listener != nil {

@@ -27,7 +27,6 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -159,34 +158,22 @@ func (cfg Config) checkConfig(allowed hostSet) error {
 				spelling.Hint(ingress, []string{MITM, BaseURL}))
 		}
 	}
-
-	// Check the credential, the session names and every address.
-	if cfg.Credential != "" {
-		if err := CheckCredential(cfg.Credential); err != nil {
-			return err
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Sessions)) {
-		if err := checkSession(name); err != nil {
-			return fmt.Errorf("%q: %w", name, err)
-		}
-		if err := checkListen(cfg.Sessions[name], cfg.Credential); err != nil {
-			return err
-		}
-	}
-	if err := checkListen(cfg.mainAddress(), cfg.Credential); err != nil {
+	if err := cfg.checkCallers(); err != nil {
 		return err
 	}
 	if !slices.Contains(cfg.Ingress, MITM) {
 		return nil
 	}
+	return checkAuthority(cfg.CA, allowed)
+}
 
-	// An authority that could not sign for every host is refused.
-	if cfg.CA == nil {
+// checkAuthority refuses an authority that could not sign for every host.
+func checkAuthority(a *ca.Authority, allowed hostSet) error {
+	if a == nil {
 		return errors.New("proxy: no authority to intercept with")
 	}
 	for _, host := range allowed.hostNames() {
-		if !cfg.CA.Permits(host) {
+		if !a.Permits(host) {
 			return fmt.Errorf("%s: the authority was not issued for it; open it with every allowed host", host)
 		}
 	}

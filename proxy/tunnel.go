@@ -122,29 +122,7 @@ func (p *Proxy) agreeOnTLS(t *tunnel) net.Conn {
 	conn := tls.Server(t, p.tls)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		if p.lifetime.Err() == nil {
-			n := Notice{Kind: Handshake, Host: t.address, Session: t.session}
-			if alert := t.fatalAlert(); alert != nil {
-				err = &net.OpError{Op: "remote error", Err: alert}
-			}
-			remote, plain := (*net.OpError)(nil), tls.RecordHeaderError{}
-			switch {
-			case errors.As(err, &remote) && remote.Op == "remote error" && strings.Contains(err.Error(), "certificate"):
-				n.Kind = Untrusted
-				n.Text = fmt.Sprintf("%s: the client refused the proxy's certificate; make it trust what `recorder ca export` prints, or use --ingress base-url (%v)", t.address, err)
-			case errors.As(err, &plain):
-				n.Kind, n.Text = NoTLS, t.address+": the client spoke no TLS inside its tunnel; use https"
-				_, _ = io.WriteString(t.Conn,
-					"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"+
-						refusalBody(n.Text))
-			case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET):
-				n.Text = t.address +
-					": the client left while agreeing on TLS; if it failed, it does not trust what `recorder ca export` prints"
-			case errors.Is(err, context.DeadlineExceeded):
-				n.Text = t.address + ": the client took too long to agree on TLS"
-			default:
-				n.Text = fmt.Sprintf("%s: no TLS with the client: %v", t.address, err)
-			}
-			p.reportNotice(n)
+			p.reportNotice(t.handshakeNotice(err))
 		}
 		return nil
 	}
@@ -167,6 +145,34 @@ func (p *Proxy) settleHandshakes(ctx context.Context) {
 	case <-settled:
 	case <-ctx.Done():
 	}
+}
+
+// handshakeNotice says why the TLS handshake failed, and answers a client that
+// speaks plain HTTP.
+func (t *tunnel) handshakeNotice(err error) Notice {
+	n := Notice{Kind: Handshake, Host: t.address, Session: t.session}
+	if alert := t.fatalAlert(); alert != nil {
+		err = &net.OpError{Op: "remote error", Err: alert}
+	}
+	remote, plain := (*net.OpError)(nil), tls.RecordHeaderError{}
+	switch {
+	case errors.As(err, &remote) && remote.Op == "remote error" && strings.Contains(err.Error(), "certificate"):
+		n.Kind = Untrusted
+		n.Text = fmt.Sprintf("%s: the client refused the proxy's certificate; make it trust what `recorder ca export` prints, or use --ingress base-url (%v)", t.address, err)
+	case errors.As(err, &plain):
+		n.Kind, n.Text = NoTLS, t.address+": the client spoke no TLS inside its tunnel; use https"
+		_, _ = io.WriteString(t.Conn,
+			"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"+
+				refusalBody(n.Text))
+	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET):
+		n.Text = t.address +
+			": the client left while agreeing on TLS; if it failed, it does not trust what `recorder ca export` prints"
+	case errors.Is(err, context.DeadlineExceeded):
+		n.Text = t.address + ": the client took too long to agree on TLS"
+	default:
+		n.Text = fmt.Sprintf("%s: no TLS with the client: %v", t.address, err)
+	}
+	return n
 }
 
 // noticeUnusedTunnel reports a client that closed its tunnel without a request,

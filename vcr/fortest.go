@@ -41,34 +41,7 @@ func ForTest(t testing.TB, name string) *Recorder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		// End the recording and report what was missing.
-		t.Helper()
-		k := &r.recording
-		k.settle()
-		for _, sentence := range r.cut.list() {
-			t.Errorf("%s: %s", r.file(), sentence)
-		}
-		if list := r.missing.list(); len(list) > 0 {
-			t.Errorf("requests without a recorded answer:\n%s", strings.Join(list, "\n"))
-		}
-		isOldKept := r.keepsOld() // asked before Stop, which may create the file
-		if err := r.Stop(); err != nil {
-			t.Error(err)
-		}
-		switch {
-		case k.saved > 0 && isOldKept:
-			t.Logf("%s: stays as it was, because the test failed", r.file())
-		case k.saved > 0:
-			t.Logf("%s: %s recorded", r.file(), countInteractions(k.saved))
-		}
-		if r.replayer != nil {
-			for _, unused := range r.replayer.Receipt().UnusedInteractions {
-				t.Logf("%s: interaction %d was not asked for: %s %s", r.file(), unused.Interaction, unused.Method,
-					unused.URL)
-			}
-		}
-	})
+	t.Cleanup(func() { r.endTest(t) })
 	return r
 }
 
@@ -130,6 +103,35 @@ func (r *Recorder) recordCommand() string {
 		return ""
 	}
 	return testCommand(r.test, modeRecordMissing)
+}
+
+// endTest ends the recording and reports what was missing.
+func (r *Recorder) endTest(t testing.TB) {
+	t.Helper()
+	k := &r.recording
+	k.settle()
+	for _, sentence := range r.cut.list() {
+		t.Errorf("%s: %s", r.file(), sentence)
+	}
+	if list := r.missing.list(); len(list) > 0 {
+		t.Errorf("requests without a recorded answer:\n%s", strings.Join(list, "\n"))
+	}
+	isOldKept := r.keepsOld() // asked before Stop, which may create the file
+	if err := r.Stop(); err != nil {
+		t.Error(err)
+	}
+	switch {
+	case k.saved > 0 && isOldKept:
+		t.Logf("%s: stays as it was, because the test failed", r.file())
+	case k.saved > 0:
+		t.Logf("%s: %s recorded", r.file(), countInteractions(k.saved))
+	}
+	if r.replayer != nil {
+		for _, unused := range r.replayer.Receipt().UnusedInteractions {
+			t.Logf("%s: interaction %d was not asked for: %s %s", r.file(), unused.Interaction, unused.Method,
+				unused.URL)
+		}
+	}
 }
 
 func countInteractions(n int) string {

@@ -141,33 +141,37 @@ func (r *Recorder) openWriter(meta cassette.Meta) (*cassette.Writer, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return cassette.Create(path, meta, cassette.CreateOptions{})
 	case errors.Is(err, cassette.ErrUnsealed):
-		// Start the successor of a cassette that go-vcr wrote, with all its interactions. Its provenance
-		// is import, because the old file does not say who answered.
-		old, err := cassette.Open(r.file())
-		if err != nil {
-			return nil, err
-		}
-		meta.Provenance = cassette.ProvenanceImport
-		writer, err := cassette.Create(r.file(), meta, cassette.CreateOptions{Force: true})
-		if err != nil {
-			return nil, err
-		}
-		watched := r.redaction.gate.Watch(r.redaction.redactor)
-		for in, err := range old.All() {
-			if err == nil {
-				in = watched.Interaction(in)
-				err = r.redaction.gate.Check(in)
-			}
-			if err == nil {
-				err = writer.Append(in)
-			}
-			if err != nil {
-				return nil, errors.Join(fmt.Errorf("%s: cannot be continued: %w", r.file(), err), writer.Discard())
-			}
-		}
-		return writer, nil
+		return r.adoptCassette(meta)
 	}
 	return writer, err
+}
+
+// adoptCassette starts the successor of a cassette that go-vcr wrote, with all its
+// interactions. Its provenance is import, because the old file does not say who answered.
+func (r *Recorder) adoptCassette(meta cassette.Meta) (*cassette.Writer, error) {
+	old, err := cassette.Open(r.file())
+	if err != nil {
+		return nil, err
+	}
+	meta.Provenance = cassette.ProvenanceImport
+	writer, err := cassette.Create(r.file(), meta, cassette.CreateOptions{Force: true})
+	if err != nil {
+		return nil, err
+	}
+	watched := r.redaction.gate.Watch(r.redaction.redactor)
+	for in, err := range old.All() {
+		if err == nil {
+			in = watched.Interaction(in)
+			err = r.redaction.gate.Check(in)
+		}
+		if err == nil {
+			err = writer.Append(in)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: cannot be continued: %w", r.file(), err), writer.Discard())
+		}
+	}
+	return writer, nil
 }
 
 // filteringWriter applies the filters to what is saved.

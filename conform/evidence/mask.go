@@ -135,21 +135,7 @@ func (b *maskedBody) Read(p []byte) (int, error) {
 		if b.err = err; err != nil {
 			b.atEnd()
 		}
-
-		// Pass on all but the beginning of a secret at the end.
-		clean := b.mask.Bytes(b.held)
-		keep := 0
-		if b.err == nil {
-			for _, s := range b.mask.spellings {
-				for n := min(len(s)-1, len(clean)); n > keep; n-- {
-					if bytes.HasSuffix(clean, s[:n]) {
-						keep = n
-					}
-				}
-			}
-		}
-		b.ready = bytes.Clone(clean[:len(clean)-keep])
-		b.held = append(b.held[:0], clean[len(clean)-keep:]...)
+		b.releaseHeld()
 	}
 	n := copy(p, b.ready)
 	b.ready = b.ready[n:]
@@ -157,4 +143,28 @@ func (b *maskedBody) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	return n, b.err
+}
+
+// releaseHeld masks what was read and passes on all but the beginning of a secret at its
+// end.
+func (b *maskedBody) releaseHeld() {
+	clean := b.mask.Bytes(b.held)
+	keep := 0
+	if b.err == nil {
+		keep = b.mask.lengthOfBeginning(clean)
+	}
+	b.ready = bytes.Clone(clean[:len(clean)-keep])
+	b.held = append(b.held[:0], clean[len(clean)-keep:]...)
+}
+
+// lengthOfBeginning is how many bytes at the end of text may be the beginning of a secret.
+func (m *Mask) lengthOfBeginning(text []byte) (longest int) {
+	for _, s := range m.spellings {
+		for n := min(len(s)-1, len(text)); n > longest; n-- {
+			if bytes.HasSuffix(text, s[:n]) {
+				longest = n
+			}
+		}
+	}
+	return longest
 }

@@ -65,7 +65,6 @@ func judgeCalls(run CaseRun, rules []report.Rule, holdsAll bool) (map[string]rep
 		j.run.Err = j.replyFault(trace)
 	}
 	if j.run.Err != nil {
-
 		// A fault of ours is never silent: each rule that the case was written to show gets it, or the
 		// first of all.
 		broken := slices.DeleteFunc(slices.Clone(j.rules), func(rule report.Rule) bool { return !j.covers(rule) })

@@ -206,7 +206,6 @@ func RecordedEvidence(c Case, recordings fs.FS) (evidence.Evidence, error) {
 		ev.Process = append(ev.Process, p)
 	}
 	for i := range ev.Exchanges {
-
 		// Every step of a scenario brings one message in which the user says something.
 		x := &ev.Exchanges[i]
 		messages := map[int]bool{}

@@ -129,20 +129,7 @@ func tallyToolRuns(ev *evidence.Evidence, runs []toolserver.Call) map[string]*to
 		reply := x.ReadReply()
 		for _, it := range reply.Items {
 			if it.What == wire.Call {
-
-				// Agents put the name of a server before a tool of ours, or change its spelling.
-				for name, t := range tallies {
-					role := strings.TrimPrefix(name, "conform_")
-					switch {
-					case strings.Contains(strings.ToLower(it.Name), role):
-						t.asked[sortedArguments(it.Args)]++
-						if it.ID != "" && strings.HasSuffix(it.Name, name) {
-							nameOf[it.ID] = name
-						}
-					case strings.Contains(it.Args, role):
-						t.isWrapped = true
-					}
-				}
+				noteAskedCall(tallies, nameOf, it)
 			}
 		}
 		asked := x.ReadRequest()
@@ -154,6 +141,23 @@ func tallyToolRuns(ev *evidence.Evidence, runs []toolserver.Call) map[string]*to
 		}
 	}
 	return tallies
+}
+
+// noteAskedCall counts a call of the model under the tool of ours that it may mean: agents
+// put the name of a server before it, or change its spelling.
+func noteAskedCall(tallies map[string]*toolTally, nameOf map[string]string, call wire.Item) {
+	for name, t := range tallies {
+		role := strings.TrimPrefix(name, "conform_")
+		switch {
+		case strings.Contains(strings.ToLower(call.Name), role):
+			t.asked[sortedArguments(call.Args)]++
+			if call.ID != "" && strings.HasSuffix(call.Name, name) {
+				nameOf[call.ID] = name
+			}
+		case strings.Contains(call.Args, role):
+			t.isWrapped = true
+		}
+	}
 }
 
 // failureWords stand in a result that does not claim that the tool was run.

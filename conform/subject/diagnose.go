@@ -233,7 +233,6 @@ func straysAdvice(stray []string) string {
 // wayAdvice names what was set for a way in, and says what to set instead.
 func wayAdvice(way string, isolated bool) string {
 	if way == profiles.IngressBaseURL {
-
 		// The variables that lead agents to a base URL, one for each wire.
 		var names []string
 		for _, w := range wires.All() {

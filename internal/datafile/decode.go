@@ -182,22 +182,25 @@ func (f *File) decodeMapping(n *yaml.Node, v reflect.Value, path string, w words
 		}
 		lines[key.Value] = key.Line
 	}
+	f.checkKeys(n, v, path, lines)
+}
 
-	// The keys of a mapping are held to the tags of a struct.
-	allowed, _ := f.fieldsOf(v.Type())
+// checkKeys holds the keys of a mapping to the tags of a struct.
+func (f *File) checkKeys(n *yaml.Node, v reflect.Value, path string, given map[string]int) {
+	fields, _ := f.fieldsOf(v.Type())
 	var choices []string
-	for _, known := range allowed {
-		if known.words.hasWord("required") && lines[known.keys[0]] == 0 {
+	for _, known := range fields {
+		if known.words.hasWord("required") && given[known.keys[0]] == 0 {
 			f.addAt(n, "key %q is missing", Join(path, known.keys[0]))
 		}
 		if known.words.hasWord("choice") {
 			choices = append(choices, known.keys...)
 		}
 	}
-	chosen := slices.DeleteFunc(slices.Clone(choices), func(key string) bool { return lines[key] == 0 })
+	chosen := slices.DeleteFunc(slices.Clone(choices), func(key string) bool { return given[key] == 0 })
 	f.AddUnless(choices == nil || len(chosen) == 1, path, "needs exactly one of the keys %s",
 		strings.Join(choices, ", "))
-	for _, known := range allowed {
+	for _, known := range fields {
 		if known.words.hasWord("chosen") && len(chosen) > 0 {
 			v.FieldByIndex(known.index).SetString(chosen[0])
 		}

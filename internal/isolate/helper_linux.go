@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -90,34 +88,7 @@ func runHelper() int {
 	}
 	go h.obeyOrders()
 	go h.watchLimits()
-
-	// Reap processes until the program has ended, give the others a moment to end as well, and kill
-	// those that do not.
-	end := ending{ExitCode: -1}
-	for {
-		var status syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &status, 0, nil)
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil {
-			break // the program is always there to be reaped
-		}
-		if pid == h.program {
-			end.ExitCode = status.ExitStatus()
-			if status.Signaled() {
-				end.Signal = unix.SignalName(status.Signal())
-			}
-			break
-		}
-	}
-	end.Killed = h.awaitOthers(farewell)
-	h.killAll()
-	h.awaitOthers(farewell) // a zombie would be left to a process that may not reap it
-	if why := h.stopped.Load(); why != nil {
-		end.Stopped = *why
-	}
-	_ = h.sendMessage(message{Ending: end}, nil)
+	_ = h.sendMessage(message{Ending: h.awaitEnd()}, nil)
 	return 0
 }
 
@@ -167,14 +138,8 @@ func (h *helper) startUp() error {
 	}
 	if len(h.Args) > 0 {
 		if h.namespaces != (namespaces{}) {
-			// Take from this thread, and so from the processes that it starts, what would let root undo the
-			// preparations. Root keeps the rest: sandboxes that agents make themselves need some of it.
-			if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
-				return fmt.Errorf("ambient capabilities: %w", err)
-			}
-			for _, capability := range []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN} {
-				// Without the right to do it there are no capabilities to take.
-				_ = unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
+			if err := dropCapabilities(); err != nil {
+				return err
 			}
 		}
 		if h.program, err = h.startProgram(); err != nil {
@@ -203,27 +168,11 @@ func (h *helper) prepareNamespaces() (listening []int, err error) {
 		}
 	}
 	if h.PIDNamespace {
-		// This process's PID namespace gets a /proc of its own: the host's would show the host's
-		// processes.
-		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-			return nil, fmt.Errorf("mount namespace: %w", err)
+		if err := mountProc(); err != nil {
+			return nil, err
 		}
-		if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-			return nil, fmt.Errorf("/proc: %w", err)
-		}
-
-		// /dev/null is put over sockets that a pattern names. A connection to them is then refused.
-		for _, pattern := range h.Hidden {
-			found, err := filepath.Glob(pattern)
-			if err != nil {
-				return nil, err
-			}
-			for _, path := range found {
-				if err := unix.Mount(os.DevNull, path, "", unix.MS_BIND, ""); err != nil &&
-					!errors.Is(err, fs.ErrNotExist) {
-					return nil, fmt.Errorf("hide %s: %w", path, err)
-				}
-			}
+		if err := hideSockets(h.Hidden); err != nil {
+			return nil, err
 		}
 	}
 	if !h.NetworkNamespace {

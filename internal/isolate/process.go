@@ -190,13 +190,7 @@ func findProgram(command Command) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) || strings.Contains(name, "/") {
 		return name, nil
 	}
-	var value string
-	for _, entry := range command.Env {
-		if key, v, _ := strings.Cut(entry, "="); key == "PATH" {
-			value = v
-		}
-	}
-	for _, dir := range filepath.SplitList(value) {
+	for _, dir := range filepath.SplitList(lookupVariable(command.Env, "PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue // would depend on the folder that we run in
 		}
@@ -205,4 +199,13 @@ func findProgram(command Command) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s: no such program in PATH; install it, or give its path", name)
+}
+
+func lookupVariable(env []string, name string) (value string) {
+	for _, entry := range env {
+		if key, v, _ := strings.Cut(entry, "="); key == name {
+			value = v
+		}
+	}
+	return value
 }

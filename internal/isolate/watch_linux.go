@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -45,6 +47,36 @@ func (h *helper) watchLimits() {
 func (h *helper) stopProgram(why string) {
 	h.stopped.CompareAndSwap(nil, &why)
 	h.killAll()
+}
+
+// awaitEnd reaps processes until the program has ended, gives the others a moment
+// to end as well, and kills those that do not.
+func (h *helper) awaitEnd() ending {
+	end := ending{ExitCode: -1}
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			break // the program is always there to be reaped
+		}
+		if pid == h.program {
+			end.ExitCode = status.ExitStatus()
+			if status.Signaled() {
+				end.Signal = unix.SignalName(status.Signal())
+			}
+			break
+		}
+	}
+	end.Killed = h.awaitOthers(farewell)
+	h.killAll()
+	h.awaitOthers(farewell) // a zombie would be left to a process that may not reap it
+	if why := h.stopped.Load(); why != nil {
+		end.Stopped = *why
+	}
+	return end
 }
 
 // awaitOthers reaps processes until none is left, at most for patience, and

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // MaxMessage is the length of the longest message in either direction, in bytes. A
@@ -49,6 +51,18 @@ func (e envelope) errorStatus() int {
 		return 0
 	}
 	return status
+}
+
+// namedHeader returns the headers that an error message names.
+func (e envelope) namedHeader() http.Header {
+	h := http.Header{}
+	for name, value := range e.Headers {
+		if text, ok := value.(string); ok && httpguts.ValidHeaderFieldName(name) &&
+			httpguts.ValidHeaderFieldValue(text) {
+			h.Set(name, text)
+		}
+	}
+	return dropHandshake(h)
 }
 
 // dropHandshake returns h without the headers of the handshake, which do not concern the

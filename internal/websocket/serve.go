@@ -49,33 +49,9 @@ func Serve(w http.ResponseWriter, r *http.Request, cfg Config) {
 	s := &server{cfg: cfg, conn: conn, session: session, handshake: r, messages: make(chan []byte, 1)}
 	go func() {
 		defer cancel() // ends the reply that is under way
-
-		// Read what the client sends, until it stops.
-		defer close(s.messages)
-		for {
-			kind, message, err := s.conn.Read(ctx)
-			if err != nil {
-				return
-			}
-			if kind != coder.MessageText {
-				_ = s.conn.Close(coder.StatusUnsupportedData, "messages are JSON text")
-				return
-			}
-			if e := envelopeOf(message); e.Type != "" && e.Type != createType {
-				if s.session.Send(ctx, message) != nil {
-					return
-				}
-				continue
-			}
-			select {
-			case s.messages <- message:
-			case <-ctx.Done():
-				return
-			}
-		}
+		s.readMessages(ctx)
 	}()
-	closing, _ := r.Context().Value(closingKey{}).(<-chan struct{})
-	s.answerMessages(ctx, closing)
+	s.answerMessages(ctx, closingOf(r.Context()))
 }
 
 type server struct {
@@ -84,6 +60,32 @@ type server struct {
 	session   *Session
 	handshake *http.Request
 	messages  chan []byte // those that ask for a reply
+}
+
+// readMessages reads what the client sends, until it stops.
+func (s *server) readMessages(ctx context.Context) {
+	defer close(s.messages)
+	for {
+		kind, message, err := s.conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		if kind != coder.MessageText {
+			_ = s.conn.Close(coder.StatusUnsupportedData, "messages are JSON text")
+			return
+		}
+		if e := envelopeOf(message); e.Type != "" && e.Type != createType {
+			if s.session.Send(ctx, message) != nil {
+				return
+			}
+			continue
+		}
+		select {
+		case s.messages <- message:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // answerMessages answers until the client, the provider or the program ends the

@@ -50,6 +50,11 @@ func WithClosing(ctx context.Context, closing <-chan struct{}) context.Context {
 	return context.WithValue(ctx, closingKey{}, closing)
 }
 
+func closingOf(ctx context.Context) <-chan struct{} {
+	closing, _ := ctx.Value(closingKey{}).(<-chan struct{})
+	return closing
+}
+
 // Refusal is a provider's reply to a handshake that it refused.
 type Refusal struct {
 	Status int

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	coder "github.com/coder/websocket"
-	"golang.org/x/net/http/httpguts"
 )
 
 // Upstream is a WebSocket to a provider. Its RoundTrip sends the body of a request as a
@@ -221,20 +220,12 @@ func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp := &http.Response{
 		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: u.Header.Clone(), ContentLength: -1, Request: r,
-		Body: &eventBody{upstream: u, ctx: r.Context(), rest: eventOf(first),
-			isOver: terminalTypes[envelopeOf(first).Type]},
+		Body: &eventBody{upstream: u, ctx: r.Context(), rest: eventOf(first), isOver: isTerminal(first)},
 	}
 	resp.Header.Set("Content-Type", "text/event-stream")
 	if e := envelopeOf(first); e.errorStatus() != 0 {
 		status := e.errorStatus()
-		h := http.Header{}
-		for name, value := range e.Headers {
-			if text, ok := value.(string); ok && httpguts.ValidHeaderFieldName(name) &&
-				httpguts.ValidHeaderFieldValue(text) {
-				h.Set(name, text)
-			}
-		}
-		maps.Copy(resp.Header, dropHandshake(h))
+		maps.Copy(resp.Header, e.namedHeader())
 		resp.StatusCode, resp.ContentLength = status, int64(len(first))
 		resp.Header.Set("Content-Type", "application/json")
 		resp.Body = io.NopCloser(bytes.NewReader(first))
@@ -254,6 +245,8 @@ func readMessage(r *http.Request) ([]byte, error) {
 	}
 	return message, err
 }
+
+func isTerminal(message []byte) bool { return terminalTypes[envelopeOf(message).Type] }
 
 // eventOf returns a message as a server-sent event. Each line of the message is a data line,
 // so that reading the event gives the message. A CR becomes an LF: JSON has either only

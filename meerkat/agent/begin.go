@@ -30,15 +30,7 @@ func (p *transition) handleBegin(in beginInput) {
 	s.spentEarlier = spentBefore(&s.session)
 	p.addRecords(session.Run{At: in.at, ID: in.runID})
 	p.addPrefix(in.at)
-
-	// Restore the budget of the session and apply what this run changes.
-	if b := s.session.Budget; b != nil {
-		s.limits = b.Limits
-	}
-	was := s.limits
-	if s.limits = was.OverriddenBy(s.settings.limits); s.limits != was {
-		p.addRecords(session.Budget{At: in.at, Limits: s.limits})
-	}
+	p.restoreLimits(in.at)
 	// Store what this run changes of the session's metadata.
 	old := p.state.session.Metadata
 	if !maps.Equal(old, session.MergeMetadata(old, p.state.settings.metadata)) {
@@ -52,11 +44,7 @@ func (p *transition) handleBegin(in beginInput) {
 		m.At = in.at
 		p.addRecords(m)
 	}
-	prefix := s.session.Prefix
-	s.target = handoff.Target{
-		Provider: prefix.Provider, API: s.settings.api, Account: s.settings.account,
-		Model: s.settings.entryOf(prefix.Provider, prefix.Model), Effort: prefix.Effort,
-	}
+	s.target = s.requestTarget()
 	p.restoreOperations()
 	s.pending = &runOpening{prompt: prompt, changes: p.findChanges()}
 	if open == nil {
@@ -91,9 +79,23 @@ func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 	if err := session.CheckMetadata(session.MergeMetadata(s.session.Metadata, s.settings.metadata)); err != nil {
 		return err
 	}
+	return p.checkPrefixUnchanged()
+}
 
-	// The session must still hold what was sent before: providers bind their tokens to it.
-	// This starts the chain of digests that the run extends.
+// checkPromptSize returns a *PromptTooLongError if prompt has more than limit bytes;
+// a limit of 0 allows any.
+func checkPromptSize(prompt string, limit int) error {
+	if limit > 0 && len(prompt) > limit {
+		return &PromptTooLongError{Bytes: len(prompt), Limit: limit}
+	}
+	return nil
+}
+
+// checkPrefixUnchanged checks that the session still holds what was sent before:
+// providers bind their tokens to it. It starts the chain of digests that
+// the run extends.
+func (p *transition) checkPrefixUnchanged() error {
+	s := &p.state
 	if s.session.Prefix == nil {
 		return nil
 	}
@@ -114,15 +116,6 @@ func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 		err = &PrefixError{Turn: last.Turn}
 	}
 	return err
-}
-
-// checkPromptSize returns a *PromptTooLongError if prompt has more than limit bytes;
-// a limit of 0 allows any.
-func checkPromptSize(prompt string, limit int) error {
-	if limit > 0 && len(prompt) > limit {
-		return &PromptTooLongError{Bytes: len(prompt), Limit: limit}
-	}
-	return nil
 }
 
 // extendDigest extends the chain to the first n messages.
@@ -163,6 +156,27 @@ func (p *transition) addPrefix(at time.Time) {
 	}
 	prefix.At = at
 	p.addRecords(prefix)
+}
+
+// restoreLimits restores the budget of the session and applies what this run changes.
+func (p *transition) restoreLimits(at time.Time) {
+	s := &p.state
+	if b := s.session.Budget; b != nil {
+		s.limits = b.Limits
+	}
+	was := s.limits
+	if s.limits = was.OverriddenBy(s.settings.limits); s.limits != was {
+		p.addRecords(session.Budget{At: at, Limits: s.limits})
+	}
+}
+
+// requestTarget returns the provider, API, account and model that requests go to.
+func (s *state) requestTarget() handoff.Target {
+	prefix := s.session.Prefix
+	return handoff.Target{
+		Provider: prefix.Provider, API: s.settings.api, Account: s.settings.account,
+		Model: s.settings.entryOf(prefix.Provider, prefix.Model), Effort: prefix.Effort,
+	}
 }
 
 // entryOf returns the catalogue entry of a model: that of the client's own

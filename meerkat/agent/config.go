@@ -237,8 +237,8 @@ func (c Config) resumeSession(ctx context.Context, id session.ID, prompt string,
 	return cfg.driveRun(ctx, s, w, prompt, set)
 }
 
-func (c Config) withDefaults() (Config, error) {
-	// Numbers without a meaning, such as negative limits, are rejected.
+// checkNumbers rejects numbers without a meaning, such as negative limits.
+func (c *Config) checkNumbers() error {
 	for _, n := range []struct {
 		name string
 		n    int64
@@ -250,8 +250,15 @@ func (c Config) withDefaults() (Config, error) {
 		{"Limits.MaxTurns", int64(c.Limits.MaxTurns)},
 	} {
 		if n.n < 0 {
-			return c, fmt.Errorf("%s is %d; want 0 for the default, or more", n.name, n.n)
+			return fmt.Errorf("%s is %d; want 0 for the default, or more", n.name, n.n)
 		}
+	}
+	return nil
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if err := c.checkNumbers(); err != nil {
+		return c, err
 	}
 	if err := session.CheckMetadata(c.Metadata); err != nil {
 		return c, err
@@ -278,8 +285,16 @@ func (c Config) withDefaults() (Config, error) {
 			"policy %q for interrupted tools: want %s, %s or %s", c.OnInterrupted, AskModel, RetryIdempotent, Fail,
 		)
 	}
+	c.defaultSources()
+	err := checkText("system prompt", c.System)
+	for i, text := range c.StopSequences {
+		err = errors.Join(err, checkText(fmt.Sprintf("stop sequence %d", i+1), text))
+	}
+	return c, err
+}
 
-	// Where time, ids and randomness come from.
+// defaultSources fills in where time, ids and randomness come from.
+func (c *Config) defaultSources() {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -295,11 +310,6 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Sleep == nil {
 		c.Sleep = sleepContext
 	}
-	err := checkText("system prompt", c.System)
-	for i, text := range c.StopSequences {
-		err = errors.Join(err, checkText(fmt.Sprintf("stop sequence %d", i+1), text))
-	}
-	return c, err
 }
 
 func newRunID() (string, error) {

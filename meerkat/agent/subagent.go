@@ -100,31 +100,7 @@ func (r *subAgentRun) beginSession(ctx context.Context, torn bool) error {
 		return ErrNothingToContinue
 	}
 	if spec.Context != nil {
-		// The agent begins with a part of the conversation of the parent.
-		c := *spec.Context
-		parent, err := r.cfg.Store.Load(ctx, r.task.Parent)
-		if err != nil {
-			return session.WrapStorage(err)
-		}
-		h, records, err := parent.Begin(c, r.task.Spec.ID, r.cfg.currentTime())
-		if err != nil {
-			return err
-		}
-		h.Parent = r.cfg.Parent
-		if err := session.WriteNew(ctx, r.cfg.Store, h, records); err != nil {
-			return session.WrapStorage(err)
-		}
-		if tokens, ok := c.SummaryTokens(); ok {
-			summary := r.cfg
-			summary.Compaction.Keep, summary.MaxOutputTokens = 1, tokens
-			// a provider's window has no limit
-			summary.Compaction.Prompt = cmp.Or(summary.Compaction.Prompt, DefaultCompactionPrompt)
-			if _, err := Compact(ctx, summary, h.ID); err != nil && !errors.As(err, new(*NotSmallerError)) {
-				return err
-			}
-		}
-		_, err = Resume(ctx, r.cfg, h.ID, r.task.Spec.Prompt)
-		return err
+		return r.beginWithContext(ctx, *spec.Context)
 	}
 	if !spec.Fork {
 		_, err := Run(ctx, r.cfg, spec.Prompt)
@@ -137,6 +113,33 @@ func (r *subAgentRun) beginSession(ctx context.Context, torn bool) error {
 		return session.WrapStorage(err)
 	}
 	_, err := Resume(ctx, r.cfg, spec.ID, spec.Prompt)
+	return err
+}
+
+// beginWithContext begins with a part of the conversation of the parent.
+func (r *subAgentRun) beginWithContext(ctx context.Context, c session.ContextStrategy) error {
+	parent, err := r.cfg.Store.Load(ctx, r.task.Parent)
+	if err != nil {
+		return session.WrapStorage(err)
+	}
+	h, records, err := parent.Begin(c, r.task.Spec.ID, r.cfg.currentTime())
+	if err != nil {
+		return err
+	}
+	h.Parent = r.cfg.Parent
+	if err := session.WriteNew(ctx, r.cfg.Store, h, records); err != nil {
+		return session.WrapStorage(err)
+	}
+	if tokens, ok := c.SummaryTokens(); ok {
+		summary := r.cfg
+		summary.Compaction.Keep, summary.MaxOutputTokens = 1, tokens
+		// a provider's window has no limit
+		summary.Compaction.Prompt = cmp.Or(summary.Compaction.Prompt, DefaultCompactionPrompt)
+		if _, err := Compact(ctx, summary, h.ID); err != nil && !errors.As(err, new(*NotSmallerError)) {
+			return err
+		}
+	}
+	_, err = Resume(ctx, r.cfg, h.ID, r.task.Spec.Prompt)
 	return err
 }
 

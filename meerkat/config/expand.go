@@ -20,23 +20,7 @@ var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func expandVariables(v any, env map[string]string) (any, error) {
 	switch v := v.(type) {
 	case string:
-		var err error
-		out := variable.ReplaceAllStringFunc(v, func(match string) string {
-			if strings.HasPrefix(match, "$$") {
-				return match[1:]
-			}
-			wanted := match[2 : len(match)-1]
-			value, ok := env[wanted]
-			switch {
-			case !name.MatchString(wanted):
-				// What stands there may be a secret that somebody put into the braces.
-				err = errors.New("what stands in ${…} is not the name of a variable; write $${…} for the text itself")
-			case !ok:
-				err = fmt.Errorf("the variable %s is not set", wanted)
-			}
-			return value
-		})
-		return out, err
+		return expandText(v, env)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
@@ -57,6 +41,26 @@ func expandVariables(v any, env map[string]string) (any, error) {
 		return out, nil
 	}
 	return v, nil
+}
+
+func expandText(s string, env map[string]string) (any, error) {
+	var err error
+	out := variable.ReplaceAllStringFunc(s, func(match string) string {
+		if strings.HasPrefix(match, "$$") {
+			return match[1:]
+		}
+		wanted := match[2 : len(match)-1]
+		value, ok := env[wanted]
+		switch {
+		case !name.MatchString(wanted):
+			// What stands there may be a secret that somebody put into the braces.
+			err = errors.New("what stands in ${…} is not the name of a variable; write $${…} for the text itself")
+		case !ok:
+			err = fmt.Errorf("the variable %s is not set", wanted)
+		}
+		return value
+	})
+	return out, err
 }
 
 // hasVariable reports whether a text in v refers to a variable.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -27,28 +26,7 @@ func Build(h History, t Target) (Transcript, error) {
 	messages = b.decideReplies(messages)
 	messages = b.completePairs(messages)
 	messages = b.orderSpeakers(messages)
-
-	// Words stand in the place of parts where the renderers put none, and every part that the target
-	// does not get is reported.
-	for i := range messages {
-		m := &messages[i]
-		switch m.Role {
-		case transcript.RoleUser:
-			for k := range m.Parts {
-				if !b.target.Takes(&m.Parts[k]) {
-					b.omitPart(m.at, k, "", &m.Parts[k])
-				}
-			}
-		case transcript.RoleSystem, transcript.RoleDeveloper:
-			// Replace the parts of a message that is not the user's by text.
-			for k := range m.Parts {
-				b.omitPart(m.at, k, "", &m.Parts[k])
-				m.Content = strings.TrimPrefix(m.Content+"\n"+Omitted(&m.Parts[k]), "\n")
-			}
-			m.Parts = nil
-		case transcript.RoleAssistant, transcript.RoleToolResults: // see describeParts and checkResultParts
-		}
-	}
+	b.replaceMedia(messages)
 	out := Transcript{Messages: make([]transcript.Message, len(messages))}
 	for i, m := range messages {
 		out.Messages[i] = m.Message

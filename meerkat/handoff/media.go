@@ -40,6 +40,30 @@ func Omitted(p *transcript.Part) string {
 	return fmt.Sprintf("(%s omitted: %s)", kind, media)
 }
 
+// replaceMedia puts words in the place of parts where the renderers put none, and
+// reports every part that the target does not get.
+func (b *builder) replaceMedia(messages []placed) {
+	for i := range messages {
+		m := &messages[i]
+		switch m.Role {
+		case transcript.RoleUser:
+			for k := range m.Parts {
+				if !b.target.Takes(&m.Parts[k]) {
+					b.omitPart(m.at, k, "", &m.Parts[k])
+				}
+			}
+		case transcript.RoleSystem, transcript.RoleDeveloper:
+			// Replace the parts of a message that is not the user's by text.
+			for k := range m.Parts {
+				b.omitPart(m.at, k, "", &m.Parts[k])
+				m.Content = strings.TrimPrefix(m.Content+"\n"+Omitted(&m.Parts[k]), "\n")
+			}
+			m.Parts = nil
+		case transcript.RoleAssistant, transcript.RoleToolResults: // see describeParts and checkResultParts
+		}
+	}
+}
+
 func (b *builder) omitPart(at, index int, callID string, p *transcript.Part) {
 	b.degrade(
 		ruleUnsupportedMedia, at, index, callID,

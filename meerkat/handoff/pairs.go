@@ -14,25 +14,7 @@ func (b *builder) completePairs(messages []placed) []placed {
 	for _, m := range messages {
 		switch m.Role {
 		case transcript.RoleToolResults:
-			// File results under the open calls they answer.
-			for i := range m.Results {
-				r := &m.Results[i]
-				c := p.findCall(r.ToolUseID)
-				late, closed := p.closed[r.ToolUseID]
-				switch {
-				case c == nil && closed && sameContent(late, *r):
-				case c == nil:
-					p.degrade(ruleOrphanResult, m.at, i, r.ToolUseID, "it answers no call of the reply before it")
-				case c.answer == nil:
-					c.answer = r
-					p.checkResultParts(m.at, i, r)
-				case !sameContent(*c.answer, *r):
-					p.degrade(
-						ruleOrphanResult, m.at, i, r.ToolUseID,
-						"the call was answered before, and the first answer counts",
-					)
-				}
-			}
+			p.fileResults(m)
 		case transcript.RoleAssistant:
 			p.endReply()
 			p.out = append(p.out, m)
@@ -61,6 +43,27 @@ type pairing struct {
 	reply  placed                           // the last one, if it makes calls
 	calls  []openCall                       // of that reply, in order
 	closed map[string]transcript.ToolResult // by call id, from the ledger
+}
+
+// fileResults files results under the open calls they answer.
+func (p *pairing) fileResults(m placed) {
+	for i := range m.Results {
+		r := &m.Results[i]
+		c := p.findCall(r.ToolUseID)
+		late, closed := p.closed[r.ToolUseID]
+		switch {
+		case c == nil && closed && sameContent(late, *r):
+		case c == nil:
+			p.degrade(ruleOrphanResult, m.at, i, r.ToolUseID, "it answers no call of the reply before it")
+		case c.answer == nil:
+			c.answer = r
+			p.checkResultParts(m.at, i, r)
+		case !sameContent(*c.answer, *r):
+			p.degrade(
+				ruleOrphanResult, m.at, i, r.ToolUseID, "the call was answered before, and the first answer counts",
+			)
+		}
+	}
 }
 
 // findCall returns the call of the last reply with an id, nil if it has none.

@@ -113,22 +113,7 @@ func (b *builder) leaveOutRefused(messages []placed) []placed {
 			}
 			m = b.withoutContents(m)
 		}
-		isRefused := func(p *transcript.Part) bool {
-			return slices.ContainsFunc(media, func(r Repair) bool {
-				return r.coversMessage(m.at) && (r.Name == "" || r.Name == PartDigest(p))
-			})
-		}
-		m.Content, m.Parts = b.cutParts(m, -1, "", m.Content, m.Parts, isRefused)
-		for i := range m.Results {
-			r := &m.Results[i]
-			if !slices.ContainsFunc(r.Parts, func(p transcript.Part) bool { return isRefused(&p) }) {
-				continue
-			}
-			m.Results = slices.Clone(m.Results)
-			r = &m.Results[i]
-			r.Content, r.Parts = b.cutParts(m, i, r.ToolUseID, r.Content, r.Parts, isRefused)
-		}
-		out = append(out, m)
+		out = append(out, b.withoutMedia(m, media))
 	}
 	return out
 }
@@ -148,6 +133,26 @@ func (b *builder) withoutContents(m placed) placed {
 			ruleRefusedMessage, m.at, i, m.Results[i].ToolUseID,
 			b.target.Provider+" refused the request that it came with",
 		)
+	}
+	return m
+}
+
+// withoutMedia returns a message without the parts that one of the repairs names.
+func (b *builder) withoutMedia(m placed, repairs []Repair) placed {
+	isRefused := func(p *transcript.Part) bool {
+		return slices.ContainsFunc(repairs, func(r Repair) bool {
+			return r.coversMessage(m.at) && (r.Name == "" || r.Name == PartDigest(p))
+		})
+	}
+	m.Content, m.Parts = b.cutParts(m, -1, "", m.Content, m.Parts, isRefused)
+	for i := range m.Results {
+		r := &m.Results[i]
+		if !slices.ContainsFunc(r.Parts, func(p transcript.Part) bool { return isRefused(&p) }) {
+			continue
+		}
+		m.Results = slices.Clone(m.Results)
+		r = &m.Results[i]
+		r.Content, r.Parts = b.cutParts(m, i, r.ToolUseID, r.Content, r.Parts, isRefused)
 	}
 	return m
 }

@@ -38,28 +38,7 @@ func (b *builder) decideReply(m placed, before, after []placed) transcript.Messa
 			r.sent[m] = true
 		}
 	}
-
-	// A reply that keeps all its blocks is not copied.
-	kept, copied, called := r.Blocks, false, false
-	for i := range r.Blocks {
-		b, ok := r.applyDecision(i, &called)
-		old := &r.Blocks[i]
-		if !copied && (!ok || !r.isKept(i) || b.Name != old.Name || !bytes.Equal(b.Args, old.Args)) {
-			kept, copied = append([]transcript.Block(nil), r.Blocks[:i]...), true
-		}
-		if copied && ok {
-			kept = append(kept, b)
-		}
-	}
-	if len(r.Parts) > 0 {
-		kept = append(slices.Clip(kept), r.describeParts(r.Parts)...)
-		r.Parts = nil
-	}
-	r.Blocks = kept
-	if r.StopReason == transcript.StopPauseTurn && !r.target.continuesPause(&r.Message) {
-		r.StopReason = transcript.StopEndTurn // the target does not know about the pause
-	}
-	return r.Message
+	return r.applyDecisions()
 }
 
 // reply is a reply whose blocks are being decided.
@@ -125,6 +104,30 @@ func (r *reply) eachKept(kind transcript.BlockType, f func(i int, b *transcript.
 	}
 }
 
+// applyDecisions returns the reply as it is sent. A reply that keeps all its blocks is not copied.
+func (r *reply) applyDecisions() transcript.Message {
+	kept, copied, called := r.Blocks, false, false
+	for i := range r.Blocks {
+		b, ok := r.applyDecision(i, &called)
+		old := &r.Blocks[i]
+		if !copied && (!ok || !r.isKept(i) || b.Name != old.Name || !bytes.Equal(b.Args, old.Args)) {
+			kept, copied = append([]transcript.Block(nil), r.Blocks[:i]...), true
+		}
+		if copied && ok {
+			kept = append(kept, b)
+		}
+	}
+	if len(r.Parts) > 0 {
+		kept = append(slices.Clip(kept), r.describeParts(r.Parts)...)
+		r.Parts = nil
+	}
+	r.Blocks = kept
+	if r.StopReason == transcript.StopPauseTurn && !r.target.continuesPause(&r.Message) {
+		r.StopReason = transcript.StopEndTurn // the target does not know about the pause
+	}
+	return r.Message
+}
+
 // applyDecision returns a block as it is sent, false if it is not, and reports
 // what it lost, once.
 func (r *reply) applyDecision(i int, called *bool) (b transcript.Block, ok bool) {
@@ -149,13 +152,17 @@ func (r *reply) applyDecision(i int, called *bool) (b transcript.Block, ok bool)
 		*called = true
 	}
 	if lost.rule != "" {
-		id := ""
-		if r.Blocks[i].Type == transcript.BlockToolUse {
-			id = r.Blocks[i].ID
-		}
-		r.degrade(lost.rule, r.at, i, id, lost.reason)
+		r.reportLoss(i, lost)
 	}
 	return b, ok
+}
+
+func (r *reply) reportLoss(i int, l loss) {
+	id := ""
+	if r.Blocks[i].Type == transcript.BlockToolUse {
+		id = r.Blocks[i].ID
+	}
+	r.degrade(l.rule, r.at, i, id, l.reason)
 }
 
 // hasContent reports whether leaving b out loses anything.

@@ -55,24 +55,7 @@ func listTools(ctx context.Context, s Server, session *sdk.ClientSession) (toolL
 			return out, fmt.Errorf("its list of tools cannot be read: %w", err)
 		}
 		for _, t := range got.Tools {
-			// A tool is left out if the request that carried it would be refused by a provider.
-			if s.allowsTool(t.Name) {
-				o, err := readTool(s, t)
-				switch {
-				case err != nil:
-					out.addProblem(s, t.Name, err.Error())
-				case out.hasTool(o.def.Name):
-					out.addProblem(s, t.Name, "it is listed twice")
-				case len(out.offers) >= maxTools:
-					if len(out.offers) == maxTools && !out.isTruncated() {
-						out.addProblem(s, "", fmt.Sprintf(
-							"it lists more than %d tools; the rest is left out, choose with allow", maxTools,
-						))
-					}
-				default:
-					out.offers = append(out.offers, o)
-				}
-			}
+			out.addTool(s, t)
 		}
 		switch {
 		case got.NextCursor == "":
@@ -87,6 +70,29 @@ func listTools(ctx context.Context, s Server, session *sdk.ClientSession) (toolL
 
 func (l *toolList) addProblem(s Server, name, why string) {
 	l.problems = append(l.problems, Problem{Server: s.Name, Tool: name, Why: why})
+}
+
+// addTool puts one tool on offer, unless the request that carried it would be
+// refused by a provider.
+func (l *toolList) addTool(s Server, t *sdk.Tool) {
+	if !s.allowsTool(t.Name) {
+		return
+	}
+	o, err := readTool(s, t)
+	switch {
+	case err != nil:
+		l.addProblem(s, t.Name, err.Error())
+	case l.hasTool(o.def.Name):
+		l.addProblem(s, t.Name, "it is listed twice")
+	case len(l.offers) >= maxTools:
+		if len(l.offers) == maxTools && !l.isTruncated() {
+			l.addProblem(s, "", fmt.Sprintf(
+				"it lists more than %d tools; the rest is left out, choose with allow", maxTools,
+			))
+		}
+	default:
+		l.offers = append(l.offers, o)
+	}
 }
 
 func (l *toolList) isTruncated() bool {

@@ -22,21 +22,7 @@ var imageTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/g
 func convertResult(call transcript.ToolCall, res *sdk.CallToolResult) transcript.ToolResult {
 	var c converter
 	for _, content := range res.Content {
-		switch v := content.(type) {
-		case *sdk.TextContent:
-			c.texts = append(c.texts, v.Text)
-		case *sdk.ImageContent:
-			c.addData("an image", v.MIMEType, v.Data)
-		case *sdk.AudioContent:
-			c.addData("a sound", v.MIMEType, v.Data)
-		case *sdk.EmbeddedResource:
-			c.addResource(v.Resource)
-		case *sdk.ResourceLink:
-			c.addText("[resource %s: %s]", v.URI,
-				strings.Join(nonEmpty(v.Name, v.Title, v.MIMEType, v.Description), ", "))
-		default:
-			c.addText("[left out: content of a kind that tools do not return]")
-		}
+		c.addContent(content)
 	}
 	c.addStructured(exactText(res.Meta, metaContent, res.StructuredContent))
 	out := transcript.ToolResult{
@@ -55,6 +41,23 @@ type converter struct {
 
 func (c *converter) addText(format string, args ...any) {
 	c.texts = append(c.texts, fmt.Sprintf(format, args...))
+}
+
+func (c *converter) addContent(content sdk.Content) {
+	switch v := content.(type) {
+	case *sdk.TextContent:
+		c.texts = append(c.texts, v.Text)
+	case *sdk.ImageContent:
+		c.addData("an image", v.MIMEType, v.Data)
+	case *sdk.AudioContent:
+		c.addData("a sound", v.MIMEType, v.Data)
+	case *sdk.EmbeddedResource:
+		c.addResource(v.Resource)
+	case *sdk.ResourceLink:
+		c.addText("[resource %s: %s]", v.URI, strings.Join(nonEmpty(v.Name, v.Title, v.MIMEType, v.Description), ", "))
+	default:
+		c.addText("[left out: content of a kind that tools do not return]")
+	}
 }
 
 func nonEmpty(words ...string) []string {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -32,6 +34,17 @@ type Info struct {
 	Protocol     string `json:"protocol"`
 	Instructions string `json:"instructions,omitempty"`
 	Tools        int    `json:"tools"`
+}
+
+func serverInfo(s Server, r *sdk.InitializeResult, tools int) Info {
+	info := Info{
+		Server: s.Name, Protocol: r.ProtocolVersion, Instructions: clipText(r.Instructions, maxDescription),
+		Tools: tools,
+	}
+	if r.ServerInfo != nil {
+		info.Name, info.Version = clipText(r.ServerInfo.Name, maxName), clipText(r.ServerInfo.Version, maxName)
+	}
+	return info
 }
 
 // Change is how a server's list of tools differs from what was told before.

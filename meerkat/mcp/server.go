@@ -114,15 +114,7 @@ func (s *server) connectAndList(ctx context.Context) (toolList, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := l.session.InitializeResult()
-	info := Info{
-		Server: s.config.Name, Protocol: r.ProtocolVersion, Instructions: clipText(r.Instructions, maxDescription),
-		Tools: len(list.offers),
-	}
-	if r.ServerInfo != nil {
-		info.Name, info.Version = clipText(r.ServerInfo.Name, maxName), clipText(r.ServerInfo.Version, maxName)
-	}
-	s.connection, s.info = l, info
+	s.connection, s.info = l, serverInfo(s.config, l.session.InitializeResult(), len(list.offers))
 	return list, nil
 }
 
@@ -179,34 +171,39 @@ func (s *server) callTool(ctx context.Context, call transcript.ToolCall) transcr
 		Meta: sdk.Meta{"progressToken": token}, Name: o.name, Arguments: json.RawMessage(call.Args),
 	})
 	if err != nil {
-		// The call failed; the answer says whether the tool may have run.
-		var refused *jsonrpc.Error
-		var access accessError
-		switch {
-		case ctx.Err() != nil:
-			return tool.Interrupted(call.ID)
-		case errors.As(err, &access):
-			return errorResult(call, "the server %s %v; the tool did not run", s.config.Name, access)
-		case errors.Is(err, sdk.ErrSessionMissing):
-			s.dropConnection(ctx, l)
-			return errorResult(
-				call, "the server %s has forgotten the session; the tool did not run: call it again", s.config.Name,
-			)
-		case errors.As(err, &refused) && refused.Code != codeTransport:
-			return errorResult(call, "the server %s refused the call: %s", s.config.Name, s.serverText(refused.Message))
-		case l.hasEnded(endDelay):
-			why := s.mask(l.endReason())
-			s.dropConnection(ctx, l)
-			s.log.Warn("mcp server ended", "why", why)
-			return errorResult(call,
-				"the server %s ended while the tool ran (%s); the tool may have run, check its effects before calling it again",
-				s.config.Name, firstNonEmpty(why, "the connection broke"))
-		}
-		return errorResult(call,
-			"the answer of the server %s cannot be read (%s); the tool may have run, check its effects before calling it again",
-			s.config.Name, s.serverText(err.Error()))
+		return s.failureResult(ctx, call, l, err)
 	}
 	return convertResult(call, res)
+}
+
+// failureResult answers a call that failed, and says whether the tool may have run.
+func (s *server) failureResult(ctx context.Context, call transcript.ToolCall, l *connection,
+	err error) transcript.ToolResult {
+	var refused *jsonrpc.Error
+	var access accessError
+	switch {
+	case ctx.Err() != nil:
+		return tool.Interrupted(call.ID)
+	case errors.As(err, &access):
+		return errorResult(call, "the server %s %v; the tool did not run", s.config.Name, access)
+	case errors.Is(err, sdk.ErrSessionMissing):
+		s.dropConnection(ctx, l)
+		return errorResult(
+			call, "the server %s has forgotten the session; the tool did not run: call it again", s.config.Name,
+		)
+	case errors.As(err, &refused) && refused.Code != codeTransport:
+		return errorResult(call, "the server %s refused the call: %s", s.config.Name, s.serverText(refused.Message))
+	case l.hasEnded(endDelay):
+		why := s.mask(l.endReason())
+		s.dropConnection(ctx, l)
+		s.log.Warn("mcp server ended", "why", why)
+		return errorResult(call,
+			"the server %s ended while the tool ran (%s); the tool may have run, check its effects before calling it again",
+			s.config.Name, firstNonEmpty(why, "the connection broke"))
+	}
+	return errorResult(call,
+		"the answer of the server %s cannot be read (%s); the tool may have run, check its effects before calling it again",
+		s.config.Name, s.serverText(err.Error()))
 }
 
 // serverText returns a text of the server without its secrets and of limited length.
@@ -223,14 +220,6 @@ func errorResult(call transcript.ToolCall, format string, args ...any) transcrip
 	return transcript.ToolResult{ToolUseID: call.ID, Content: fmt.Sprintf(format, args...), IsError: true}
 }
 
-func indexByName(offers []offer) map[string]offer {
-	m := make(map[string]offer, len(offers))
-	for _, o := range offers {
-		m[o.def.Name] = o
-	}
-	return m
-}
-
 // close ends the server for good, soon after hurry has ended.
 func (s *server) close(hurry context.Context) {
 	s.mu.Lock()
@@ -245,4 +234,12 @@ func (s *server) close(hurry context.Context) {
 	if l != nil {
 		l.close(hurry)
 	}
+}
+
+func indexByName(offers []offer) map[string]offer {
+	m := make(map[string]offer, len(offers))
+	for _, o := range offers {
+		m[o.def.Name] = o
+	}
+	return m
 }

@@ -85,34 +85,8 @@ func (t *transition) settlePending(at time.Time, id OperationID) {
 // limits do not hold for those of an earlier run: they were accepted then.
 func (s *state) checkSubmission(a *agentState, specs []OperationSpec, restored bool) error {
 	if !restored {
-		// The tree may have no room for more operations.
-		agents := len(slices.DeleteFunc(slices.Clone(specs), func(o OperationSpec) bool { return o.Kind != SubAgent }))
-		switch {
-		case agents == 0:
-		case a.noSpawn || s.limits.MaxDepth < 0:
-			return &LimitError{What: whatLevels}
-		case a.depth >= s.limits.MaxDepth:
-			return &LimitError{What: whatLevels, Limit: s.limits.MaxDepth}
-		}
-		for _, l := range []LimitError{
-			{
-				whatChildren, s.limits.MaxChildrenPerAgent,
-				s.openCount(func(o *operationState) bool { return o.parent == a.id }), len(specs),
-				"operations.max_children_per_agent",
-			},
-			{
-				whatAgents, s.limits.MaxConcurrentAgents,
-				s.openCount(func(o *operationState) bool { return o.spec.Kind == SubAgent }), agents,
-				"operations.max_concurrent_agents",
-			},
-			{
-				whatOps, s.limits.MaxConcurrentOps, s.openCount(func(*operationState) bool { return true }), len(specs),
-				"operations.max_concurrent_ops",
-			},
-		} {
-			if l.Open+l.Asked > l.Limit {
-				return &l
-			}
+		if err := s.checkLimits(a, specs); err != nil {
+			return err
 		}
 	}
 	var names []string
@@ -123,23 +97,44 @@ func (s *state) checkSubmission(a *agentState, specs []OperationSpec, restored b
 		names = append(names, string(specs[i].ID), specs[i].Label)
 	}
 	for i := range specs {
-		// Reject dependencies that the agent has not submitted, and those that have ended without
-		// completing.
-		spec := &specs[i]
-		for _, on := range spec.DependsOn {
-			if slices.ContainsFunc(specs, func(o OperationSpec) bool { return o.ID == on }) {
-				continue
-			}
-			o, err := s.resolveName(a.id, string(on))
-			if err != nil {
-				return err
-			}
-			if o.status.IsFinal() && o.status != Completed && !restored {
-				return &DependencyError{spec.ID, on, o.status}
-			}
+		if err := s.checkDependencies(a.id, &specs[i], specs, restored); err != nil {
+			return err
 		}
 	}
 	return findCycle(specs)
+}
+
+// checkLimits returns a *LimitError when the tree has no room for more operations.
+func (s *state) checkLimits(a *agentState, specs []OperationSpec) error {
+	agents := len(slices.DeleteFunc(slices.Clone(specs), func(o OperationSpec) bool { return o.Kind != SubAgent }))
+	switch {
+	case agents == 0:
+	case a.noSpawn || s.limits.MaxDepth < 0:
+		return &LimitError{What: whatLevels}
+	case a.depth >= s.limits.MaxDepth:
+		return &LimitError{What: whatLevels, Limit: s.limits.MaxDepth}
+	}
+	for _, l := range []LimitError{
+		{
+			whatChildren, s.limits.MaxChildrenPerAgent,
+			s.openCount(func(o *operationState) bool { return o.parent == a.id }), len(specs),
+			"operations.max_children_per_agent",
+		},
+		{
+			whatAgents, s.limits.MaxConcurrentAgents,
+			s.openCount(func(o *operationState) bool { return o.spec.Kind == SubAgent }), agents,
+			"operations.max_concurrent_agents",
+		},
+		{
+			whatOps, s.limits.MaxConcurrentOps, s.openCount(func(*operationState) bool { return true }), len(specs),
+			"operations.max_concurrent_ops",
+		},
+	} {
+		if l.Open+l.Asked > l.Limit {
+			return &l
+		}
+	}
+	return nil
 }
 
 // checkNames rejects an id or label that is in use, and labels that are not one line.
@@ -157,6 +152,25 @@ func (s *state) checkNames(agent session.ID, spec *OperationSpec, taken []string
 	}
 	if _, err := s.resolveName(agent, label); err == nil || slices.Contains(taken, label) {
 		return fmt.Errorf("name %q: an operation of this agent has it already; choose another", label)
+	}
+	return nil
+}
+
+// checkDependencies rejects dependencies that the agent has not submitted, and those
+// that have ended without completing.
+func (s *state) checkDependencies(agent session.ID, spec *OperationSpec, together []OperationSpec,
+	restored bool) error {
+	for _, on := range spec.DependsOn {
+		if slices.ContainsFunc(together, func(o OperationSpec) bool { return o.ID == on }) {
+			continue
+		}
+		o, err := s.resolveName(agent, string(on))
+		if err != nil {
+			return err
+		}
+		if o.status.IsFinal() && o.status != Completed && !restored {
+			return &DependencyError{spec.ID, on, o.status}
+		}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 type startArgs struct {
@@ -19,23 +20,8 @@ type startArgs struct {
 
 // startTool starts a tool call that outlives the turn.
 func (s toolset) startTool(_ context.Context, c Caller, in startArgs) (any, error) {
-	// A tool cannot be called in the background that does not exist, acts on operations and returns
-	// at once, or is run by the provider.
-	name := in.Tool
-	if IsOperationTool(name) || name == fetchTool {
-		return nil, fmt.Errorf("tool %s: it works on operations and cannot be one; call it directly", name)
-	}
-	var known []string
-	for _, d := range c.Defs {
-		if d.Hosted && d.Name == name {
-			return nil, fmt.Errorf("tool %s: the provider runs it itself; it cannot be called in the background", name)
-		}
-		if !d.Hosted && !IsOperationTool(d.Name) && d.Name != fetchTool {
-			known = append(known, d.Name)
-		}
-	}
-	if !slices.Contains(known, name) {
-		return nil, fmt.Errorf("tool %.80q: there is no such tool; %s", name, spelling.Advice(name, known))
+	if err := checkBackgroundTool(c.Defs, in.Tool); err != nil {
+		return nil, err
 	}
 	spec := OperationSpec{
 		Kind: ToolCall, Label: in.Name, Tool: in.Tool, Arguments: in.Arguments,
@@ -46,4 +32,25 @@ func (s toolset) startTool(_ context.Context, c Caller, in startArgs) (any, erro
 		return nil, err
 	}
 	return started[0], nil
+}
+
+// checkBackgroundTool returns why a tool cannot be called in the background: there is no
+// such tool, it acts on operations and returns at once, or the provider runs it.
+func checkBackgroundTool(defs []transcript.ToolDef, name string) error {
+	if IsOperationTool(name) || name == fetchTool {
+		return fmt.Errorf("tool %s: it works on operations and cannot be one; call it directly", name)
+	}
+	var known []string
+	for _, d := range defs {
+		if d.Hosted && d.Name == name {
+			return fmt.Errorf("tool %s: the provider runs it itself; it cannot be called in the background", name)
+		}
+		if !d.Hosted && !IsOperationTool(d.Name) && d.Name != fetchTool {
+			known = append(known, d.Name)
+		}
+	}
+	if !slices.Contains(known, name) {
+		return fmt.Errorf("tool %.80q: there is no such tool; %s", name, spelling.Advice(name, known))
+	}
+	return nil
 }

@@ -135,6 +135,16 @@ func (c *replyClock) onFrame() error {
 	return nil
 }
 
+// watchEvents returns a listener that takes note of content and passes events on.
+func (c *replyClock) watchEvents(listener func(stream.Event)) func(stream.Event) {
+	return func(e stream.Event) {
+		c.onEvent(e)
+		if listener != nil {
+			listener(e)
+		}
+	}
+}
+
 func (c *replyClock) onEvent(e stream.Event) {
 	if c.silent == nil {
 		return

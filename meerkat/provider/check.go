@@ -54,30 +54,7 @@ func checkRequest(req *Request, m catalog.Entry) error {
 	if err := checkTools(req.Tools, &m); err != nil {
 		return err
 	}
-
-	// The rules of tool choice, O-29 and G-27.
-	switch req.ToolChoice {
-	case "", "auto", "none":
-		return nil
-	case "any":
-		if len(req.Tools) == 0 {
-			return &RequestError{"tool choice", "any needs tools, and the request has none"}
-		}
-	default:
-		if !slices.ContainsFunc(
-			req.Tools, func(t transcript.ToolDef) bool { return t.Name == req.ToolChoice && !t.Hosted },
-		) {
-			return &RequestError{
-				"tool choice", fmt.Sprintf("%q is not a tool of the request; %s", req.ToolChoice, adviseChoice(req)),
-			}
-		}
-	}
-	if !m.ForcedToolChoice {
-		return &RequestError{
-			"tool choice", fmt.Sprintf("%s cannot be forced to call a tool; use auto or none", m.Model),
-		}
-	}
-	return nil
+	return checkChoice(req, m)
 }
 
 func checkTools(tools []transcript.ToolDef, m *catalog.Entry) error {
@@ -101,6 +78,32 @@ func checkTools(tools []transcript.ToolDef, m *catalog.Entry) error {
 			return &RequestError{"tool " + t.Name, "its input schema is not a JSON object"}
 		}
 		seen[t.Name] = true
+	}
+	return nil
+}
+
+// checkChoice applies, O-29 and G-27.
+func checkChoice(req *Request, m catalog.Entry) error {
+	switch req.ToolChoice {
+	case "", "auto", "none":
+		return nil
+	case "any":
+		if len(req.Tools) == 0 {
+			return &RequestError{"tool choice", "any needs tools, and the request has none"}
+		}
+	default:
+		if !slices.ContainsFunc(
+			req.Tools, func(t transcript.ToolDef) bool { return t.Name == req.ToolChoice && !t.Hosted },
+		) {
+			return &RequestError{
+				"tool choice", fmt.Sprintf("%q is not a tool of the request; %s", req.ToolChoice, adviseChoice(req)),
+			}
+		}
+	}
+	if !m.ForcedToolChoice {
+		return &RequestError{
+			"tool choice", fmt.Sprintf("%s cannot be forced to call a tool; use auto or none", m.Model),
+		}
 	}
 	return nil
 }

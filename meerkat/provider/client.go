@@ -55,26 +55,8 @@ func New(codec Codec, cfg Config) (*Client, error) {
 		cfg.Lookup = catalog.Lookup
 	}
 	cfg.Bounds = cfg.Bounds.withDefaults()
-
-	// The HTTP client is a copy that stays where it is sent.
-	hc := http.Client{}
-	if cfg.HTTPClient != nil {
-		hc = *cfg.HTTPClient
-	}
-	if hc.Transport == nil {
-		hc.Transport = directTransport
-	}
-	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	secrets := []string{cfg.APIKey}
-	for name, values := range cfg.Header {
-		for _, part := range []string{"auth", "key", "token", "cookie", "secret"} {
-			if strings.Contains(strings.ToLower(name), part) {
-				secrets = append(secrets, values...)
-			}
-		}
-	}
 	c := &Client{
-		codec: codec, provider: p, cfg: cfg, base: base, http: &hc, scrub: newScrubber(secrets...),
+		codec: codec, provider: p, cfg: cfg, base: base, http: cfg.httpClient(), scrub: newScrubber(secretsOf(cfg)...),
 	}
 	if cfg.WebSocket && p.Traits.WebSocket {
 		c.sockets = &socketTransport{Base: c.http.Transport}
@@ -114,14 +96,7 @@ func (c *Client) Render(req *Request) ([]byte, error) {
 
 // renderCall also returns the origin of what the model will answer.
 func (c *Client) renderCall(req *Request) (*Rendered, *transcript.Origin, error) {
-	// A model of another provider is an error.
-	entry, err := c.cfg.Lookup(req.Model)
-	if err == nil && entry.Provider != c.provider.Name {
-		err = &catalog.UnsupportedModel{
-			Model: req.Model, Reason: fmt.Sprintf("it is a model of %s, not of %s", entry.Provider, c.provider.Name),
-			Known: knownModels(c.provider.Name),
-		}
-	}
+	entry, err := c.ownEntry(req.Model)
 	if err != nil {
 		return nil, nil, &Error{Kind: ModelNotFound, Provider: c.provider.Name, Err: err}
 	}
@@ -130,6 +105,19 @@ func (c *Client) renderCall(req *Request) (*Rendered, *transcript.Origin, error)
 		return nil, nil, &Error{Kind: InvalidRequest, Provider: c.provider.Name, Err: err}
 	}
 	return rendered, targetOf(req, entry).Origin(), nil
+}
+
+// ownEntry returns the entry of a model of this provider. Any other model is an
+// error.
+func (c *Client) ownEntry(model string) (catalog.Entry, error) {
+	entry, err := c.cfg.Lookup(model)
+	if err == nil && entry.Provider != c.provider.Name {
+		err = &catalog.UnsupportedModel{
+			Model: model, Reason: fmt.Sprintf("it is a model of %s, not of %s", entry.Provider, c.provider.Name),
+			Known: knownModels(c.provider.Name),
+		}
+	}
+	return entry, err
 }
 
 func knownModels(provider string) []string {
@@ -169,12 +157,7 @@ func (c *Client) Complete(ctx context.Context, req *Request, onEvent func(stream
 	defer func() { _ = resp.Body.Close() }()
 	origin.Account = handoff.WithOrganization(req.Account, c.organizationOf(resp.Header))
 	reply, err := c.readReply(ctx, resp, unary, stream.Options{
-		OnEvent: func(e stream.Event) {
-			clock.onEvent(e)
-			if onEvent != nil {
-				onEvent(e)
-			}
-		}, OnFrame: clock.onFrame, MaxLine: c.cfg.Bounds.EventBytes, Origin: origin,
+		OnEvent: clock.watchEvents(onEvent), OnFrame: clock.onFrame, MaxLine: c.cfg.Bounds.EventBytes, Origin: origin,
 		Lenient: c.cfg.Lenient,
 		IDSeed:  fmt.Sprintf("%x", sha256.Sum256(call.Body)),
 	})
@@ -216,23 +199,7 @@ func (c *Client) sendCall(ctx context.Context, method string, call *Rendered, un
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer func() { _ = resp.Body.Close() }()
-
-		// The answer has another status than 200.
-		body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-		if isCompressed := resp.Header.Get("Content-Encoding") != ""; isCompressed || err != nil && len(body) == 0 {
-			body = nil // the status says enough
-		}
-		e := c.codec.ParseError(c.scrub.scrubBytes(body)) // before an excerpt cuts a secret in two
-		e.Status = resp.StatusCode
-		c.readErrorHeaders(e, resp)
-		if loc := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && loc != "" {
-			e.Message = "the address redirects elsewhere; use the API's own base URL"
-		}
-		e.Kind = classify(e.Status, e.Type, e.Code, e.Message)
-		if e.isWrongAddress() {
-			e.Message = strings.TrimPrefix(e.Message+"; nothing is at this address: check the base URL", "; ")
-		}
-		return nil, c.completeError(ctx, e)
+		return nil, c.readRefusal(ctx, resp)
 	}
 	return resp, nil
 }

@@ -84,6 +84,20 @@ func (c Config) resolveBase(fallback, defaultVersion string) (*url.URL, error) {
 	return u, nil
 }
 
+// httpClient returns a copy of the configured HTTP client that stays where it is
+// sent.
+func (c Config) httpClient() *http.Client {
+	hc := http.Client{}
+	if c.HTTPClient != nil {
+		hc = *c.HTTPClient
+	}
+	if hc.Transport == nil {
+		hc.Transport = directTransport
+	}
+	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &hc
+}
+
 // DefaultHeaderBytes bounds the headers of a reply where the caller brings no HTTP
 // client.
 const DefaultHeaderBytes = 256 << 10

@@ -220,8 +220,11 @@ func classify(status int, typ, code, message string) Kind {
 			return kind
 		}
 	}
+	return kindOfStatus(status)
+}
 
-	// Gateways may answer in a shape of their own: the status decides.
+// kindOfStatus is for gateways that answer in a shape of their own.
+func kindOfStatus(status int) Kind {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return Authentication

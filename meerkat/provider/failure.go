@@ -57,6 +57,25 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 	return c.completeError(ctx, &Error{Kind: kind, Err: err})
 }
 
+// readRefusal reads an answer with another status than 200.
+func (c *Client) readRefusal(ctx context.Context, resp *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	if isCompressed := resp.Header.Get("Content-Encoding") != ""; isCompressed || err != nil && len(body) == 0 {
+		body = nil // the status says enough
+	}
+	e := c.codec.ParseError(c.scrub.scrubBytes(body)) // before an excerpt cuts a secret in two
+	e.Status = resp.StatusCode
+	c.readErrorHeaders(e, resp)
+	if loc := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && loc != "" {
+		e.Message = "the address redirects elsewhere; use the API's own base URL"
+	}
+	e.Kind = classify(e.Status, e.Type, e.Code, e.Message)
+	if e.isWrongAddress() {
+		e.Message = strings.TrimPrefix(e.Message+"; nothing is at this address: check the base URL", "; ")
+	}
+	return c.completeError(ctx, e)
+}
+
 // classifyUnread classifies what the parser or the shape of a 200 said.
 func (c *Client) classifyUnread(ctx context.Context, resp *http.Response, err error) error {
 	var (
@@ -156,6 +175,15 @@ type errorDetail struct {
 	ErrorCode  string `json:"error_code"`
 }
 
+// detailsOf reads details of either form, and nothing of any other.
+func (o *errorObject) detailsOf() (list []errorDetail) {
+	var one errorDetail
+	if json.Unmarshal(o.Details, &list) != nil && json.Unmarshal(o.Details, &one) == nil {
+		list = []errorDetail{one}
+	}
+	return list
+}
+
 // parseObject returns nil when text is not a JSON object.
 func parseObject(text []byte) *Error {
 	var env errorEnvelope
@@ -176,14 +204,7 @@ func parseObject(text []byte) *Error {
 	case e.Message == "":
 		e.Message = excerptOf(text)
 	}
-
-	// Details come in either form; any other is ignored.
-	var list []errorDetail
-	var one errorDetail
-	if json.Unmarshal(o.Details, &list) != nil && json.Unmarshal(o.Details, &one) == nil {
-		list = []errorDetail{one}
-	}
-	for _, d := range list {
+	for _, d := range o.detailsOf() {
 		e.Code = firstNonEmpty(e.Code, d.Reason, d.ErrorCode)
 		if delay, err := time.ParseDuration(d.RetryDelay); err == nil && delay >= 0 {
 			e.RetryAfter = &delay
@@ -256,6 +277,20 @@ func newScrubber(secrets ...string) *scrubber {
 }
 
 func (s *scrubber) scrubBytes(text []byte) []byte { return []byte(s.replacer.Replace(string(text))) }
+
+// secretsOf returns the key and the values of extra headers that hold a
+// credential.
+func secretsOf(cfg Config) []string {
+	secrets := []string{cfg.APIKey}
+	for name, values := range cfg.Header {
+		for _, part := range []string{"auth", "key", "token", "cookie", "secret"} {
+			if strings.Contains(strings.ToLower(name), part) {
+				secrets = append(secrets, values...)
+			}
+		}
+	}
+	return secrets
+}
 
 // scrubError scrubs all texts of e. A cause that repeats the secret is replaced by
 // its scrubbed text.

@@ -37,8 +37,19 @@ func (p RetryPolicy) Next(attempt int, err *Error, random float64) (delay time.D
 	if err == nil || attempt < 1 || attempt > p.MaxRetries || !err.Retryable() {
 		return 0, false
 	}
+	p = p.withDefaults()
+	if asked := err.RetryAfter; asked != nil && *asked > p.MaxDelay {
+		return 0, false
+	} else if asked != nil && *asked > 0 {
+		return *asked, true
+	}
+	wait := float64(p.InitialDelay) * math.Pow(p.Multiplier, float64(attempt-1))
+	wait = min(wait, float64(p.MaxDelay))
+	return time.Duration(wait * (1 - p.Jitter*random)), true
+}
 
-	// Defaults stand in for what the policy leaves open or gets wrong.
+// withDefaults returns p with defaults for what it leaves open or gets wrong.
+func (p RetryPolicy) withDefaults() RetryPolicy {
 	if p.InitialDelay <= 0 {
 		p.InitialDelay = DefaultRetry.InitialDelay
 	}
@@ -52,12 +63,5 @@ func (p RetryPolicy) Next(attempt int, err *Error, random float64) (delay time.D
 		p.Jitter = 0
 	}
 	p.Jitter = min(p.Jitter, 1)
-	if asked := err.RetryAfter; asked != nil && *asked > p.MaxDelay {
-		return 0, false
-	} else if asked != nil && *asked > 0 {
-		return *asked, true
-	}
-	wait := float64(p.InitialDelay) * math.Pow(p.Multiplier, float64(attempt-1))
-	wait = min(wait, float64(p.MaxDelay))
-	return time.Duration(wait * (1 - p.Jitter*random)), true
+	return p
 }

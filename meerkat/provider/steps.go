@@ -78,34 +78,7 @@ type pairing struct {
 
 func (p *pairing) addMessage(at int, m *transcript.Message) error {
 	if m.Role == transcript.RoleToolResults {
-		// File the results as answers to the open calls.
-		if len(m.Results) == 0 {
-			return nil
-		}
-		if p.open == nil {
-			return &PairError{
-				At: at, ID: m.Results[0].ToolUseID, Reason: "is answered here, but the message before does not make it",
-			}
-		}
-		if len(p.answered) == 0 {
-			p.steps = append(p.steps, Step{At: at, Message: m, Answers: p.openAnswers()})
-		}
-		answers := p.steps[len(p.steps)-1].Answers
-		for i := range m.Results {
-			r := &m.Results[i]
-			slot := indexOfCall(answers, r.ToolUseID)
-			if slot < 0 {
-				return &PairError{
-					At: at, ID: r.ToolUseID, Reason: "is answered here, but the message before does not make it",
-				}
-			}
-			if p.answered[r.ToolUseID] {
-				return &PairError{At: at, ID: r.ToolUseID, Reason: "is answered twice"}
-			}
-			p.answered[r.ToolUseID] = true
-			answers[slot].Result = r
-		}
-		return nil
+		return p.addResults(at, m)
 	}
 	if err := p.checkAllAnswered(); err != nil {
 		return err
@@ -116,33 +89,68 @@ func (p *pairing) addMessage(at int, m *transcript.Message) error {
 		p.steps = append(p.steps, Step{At: at, Message: m})
 		return nil
 	case transcript.RoleAssistant:
-		// Open the calls of an assistant message.
-		step := Step{At: at, Message: m, IDs: make([]string, len(m.Blocks))}
-		inside := map[string]bool{}
-		for i := range m.Blocks {
-			b := &m.Blocks[i]
-			switch b.Type {
-			case transcript.BlockText, transcript.BlockReasoning, transcript.BlockOpaque:
-				continue
-			case transcript.BlockToolUse:
-			default:
-				return &MessageError{At: at, Reason: fmt.Sprintf("block %d has the unknown type %q", i, b.Type)}
-			}
-			if inside[b.ID] {
-				return &PairError{At: at, ID: b.ID, Reason: "has no id of its own; give each call a unique id"}
-			}
-			inside[b.ID] = true
-			step.IDs[i] = wireID(b.ID, p.seen[b.ID])
-			p.seen[b.ID]++
-		}
-		p.steps = append(p.steps, step)
-		if len(inside) > 0 {
-			p.open, p.answered = &step, map[string]bool{}
-		}
-		return nil
+		return p.openCalls(at, m)
 	default:
 		return &MessageError{At: at, Reason: fmt.Sprintf("role %q is unknown", m.Role)}
 	}
+}
+
+// openCalls opens the calls of an assistant message.
+func (p *pairing) openCalls(at int, m *transcript.Message) error {
+	step := Step{At: at, Message: m, IDs: make([]string, len(m.Blocks))}
+	inside := map[string]bool{}
+	for i := range m.Blocks {
+		b := &m.Blocks[i]
+		switch b.Type {
+		case transcript.BlockText, transcript.BlockReasoning, transcript.BlockOpaque:
+			continue
+		case transcript.BlockToolUse:
+		default:
+			return &MessageError{At: at, Reason: fmt.Sprintf("block %d has the unknown type %q", i, b.Type)}
+		}
+		if inside[b.ID] {
+			return &PairError{At: at, ID: b.ID, Reason: "has no id of its own; give each call a unique id"}
+		}
+		inside[b.ID] = true
+		step.IDs[i] = wireID(b.ID, p.seen[b.ID])
+		p.seen[b.ID]++
+	}
+	p.steps = append(p.steps, step)
+	if len(inside) > 0 {
+		p.open, p.answered = &step, map[string]bool{}
+	}
+	return nil
+}
+
+// addResults files the results of m as answers to the open calls.
+func (p *pairing) addResults(at int, m *transcript.Message) error {
+	if len(m.Results) == 0 {
+		return nil
+	}
+	if p.open == nil {
+		return &PairError{
+			At: at, ID: m.Results[0].ToolUseID, Reason: "is answered here, but the message before does not make it",
+		}
+	}
+	if len(p.answered) == 0 {
+		p.steps = append(p.steps, Step{At: at, Message: m, Answers: p.openAnswers()})
+	}
+	answers := p.steps[len(p.steps)-1].Answers
+	for i := range m.Results {
+		r := &m.Results[i]
+		slot := indexOfCall(answers, r.ToolUseID)
+		if slot < 0 {
+			return &PairError{
+				At: at, ID: r.ToolUseID, Reason: "is answered here, but the message before does not make it",
+			}
+		}
+		if p.answered[r.ToolUseID] {
+			return &PairError{At: at, ID: r.ToolUseID, Reason: "is answered twice"}
+		}
+		p.answered[r.ToolUseID] = true
+		answers[slot].Result = r
+	}
+	return nil
 }
 
 // openAnswers returns the open calls in order, without results.

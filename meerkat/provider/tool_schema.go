@@ -190,27 +190,8 @@ func (f *schemaFitter) fitSchema(s map[string]any, path string, depth int) error
 	if ref, ok := s["$ref"].(string); ok && f.resolveRef(ref) == nil {
 		return fmt.Errorf("refers at %s to %q, which is not in it", placeOf(path), shortText(ref))
 	}
-
-	// Arrays get one schema of their items: a list of them is not a schema, and OpenAI and Gemini
-	// refuse arrays without one (O-19, G-12).
-	isArray := s["type"] == "array"
-	if list, ok := s["type"].([]any); ok {
-		isArray = slices.Contains(list, any("array"))
-	}
-	switch items := s["items"].(type) {
-	case []any:
-		if len(items) == 0 {
-			f.setMember(s, "items", map[string]any{})
-		} else {
-			f.setMember(s, "items", map[string]any{"anyOf": items})
-		}
-	case nil:
-		if isArray && (f.limits == openaiSchemas || f.limits == geminiSchemas) {
-			f.setMember(s, "items", map[string]any{})
-		}
-	case map[string]any, bool:
-	default:
-		return fmt.Errorf("has at %s items that are not a schema", placeOf(path))
+	if err := f.fitArray(s, path); err != nil {
+		return err
 	}
 	if f.limits == geminiSchemas {
 		// Say a constant as a list of one, and leaves out what only narrows.
@@ -243,6 +224,31 @@ func (f *schemaFitter) checkType(s map[string]any, path string) error {
 				"has at %s the type %s, which is not a type of JSON", placeOf(path), shortText(fmt.Sprint(n)),
 			)
 		}
+	}
+	return nil
+}
+
+// fitArray gives arrays one schema of their items: a list of them is not a schema, and
+// OpenAI and Gemini refuse arrays without one (O-19, G-12).
+func (f *schemaFitter) fitArray(s map[string]any, path string) error {
+	isArray := s["type"] == "array"
+	if list, ok := s["type"].([]any); ok {
+		isArray = slices.Contains(list, any("array"))
+	}
+	switch items := s["items"].(type) {
+	case []any:
+		if len(items) == 0 {
+			f.setMember(s, "items", map[string]any{})
+		} else {
+			f.setMember(s, "items", map[string]any{"anyOf": items})
+		}
+	case nil:
+		if isArray && (f.limits == openaiSchemas || f.limits == geminiSchemas) {
+			f.setMember(s, "items", map[string]any{})
+		}
+	case map[string]any, bool:
+	default:
+		return fmt.Errorf("has at %s items that are not a schema", placeOf(path))
 	}
 	return nil
 }

@@ -45,6 +45,26 @@ var parameters = []parameter{
 		func(r *provider.Request) bool { return r.Effort != "" }, func(r *provider.Request) { r.Effort = "" }},
 }
 
+// parametersNamed returns the parameters that a refusal may mean.
+func (r *Refused) parametersNamed() (names []string) {
+	said := r.Err.Message + " " + r.Err.Param
+	for _, p := range parameters {
+		if p.words.MatchString(said) {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+func isSet(req *provider.Request, name string) bool {
+	for _, p := range parameters {
+		if p.name == name {
+			return p.isSet(req)
+		}
+	}
+	return false
+}
+
 // Apply takes the tools and parameters out of req that the repairs name, and returns
 // what was lost. Its slices are replaced, never changed. What repairs say of messages,
 // handoff.Build does.
@@ -61,13 +81,7 @@ func Apply(req *provider.Request, repairs []handoff.Repair, t handoff.Target) (l
 		switch fix.Kind {
 		case handoff.RepairTool:
 			if hasTool(req.Tools, fix.Name) {
-				var kept []transcript.ToolDef
-				for _, t := range req.Tools {
-					if t.Name != fix.Name {
-						kept = append(kept, t)
-					}
-				}
-				req.Tools = kept
+				req.Tools = withoutTool(req.Tools, fix.Name)
 				lose(handoff.RuleRefusedTool, "the tool "+fix.Name+" is not offered")
 			}
 		case handoff.RepairParameter:
@@ -85,4 +99,13 @@ func Apply(req *provider.Request, repairs []handoff.Repair, t handoff.Target) (l
 		req.ToolChoice = ""
 	}
 	return lost
+}
+
+func withoutTool(tools []transcript.ToolDef, name string) (kept []transcript.ToolDef) {
+	for _, t := range tools {
+		if t.Name != name {
+			kept = append(kept, t)
+		}
+	}
+	return kept
 }

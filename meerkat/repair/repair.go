@@ -37,35 +37,7 @@ type Refused struct {
 // leave out that may be the cause; see [Quarantine] then.
 func Decide(r Refused) (fix handoff.Repair, ok bool) {
 	place := findPlace(r.Body, pathOf(r.Err))
-
-	// The likeliest subject comes first: what the words are about, then what stands at the place that
-	// they name.
-	var kinds []handoff.RepairKind
-	add := func(kind handoff.RepairKind) {
-		if !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-	}
-	said := r.Err.Message + " " + r.Err.Code + " " + r.Err.Param
-	if r.opaqueIn(said) != "" {
-		add(handoff.RepairOpaque)
-	}
-	for _, row := range subjectWords {
-		if row.words.MatchString(said) {
-			add(row.kind)
-			break
-		}
-	}
-	if r.mediaAt(place) != "" {
-		add(handoff.RepairMedia)
-	}
-	if r.opaqueNamed(place) != "" {
-		add(handoff.RepairOpaque)
-	}
-	if len(kinds) == 0 {
-		kinds = r.unexplained()
-	}
-	for _, kind := range kinds {
+	for _, kind := range r.subjects(place) {
 		for _, fix := range r.candidates(kind, place) {
 			if r.isNew(fix) && r.changesRequest(fix) {
 				return fix, true
@@ -122,14 +94,7 @@ func (r *Refused) candidates(kind handoff.RepairKind, place place) (list []hando
 			add(name)
 		}
 	case handoff.RepairParameter:
-		var names []string
-		said := r.Err.Message + " " + r.Err.Param
-		for _, p := range parameters {
-			if p.words.MatchString(said) {
-				names = append(names, p.name)
-			}
-		}
-		for _, name := range names {
+		for _, name := range r.parametersNamed() {
 			add(name)
 		}
 	case handoff.RepairTokens:
@@ -156,12 +121,7 @@ func (r *Refused) changesRequest(fix handoff.Repair) bool {
 	case handoff.RepairTool:
 		return hasTool(r.Request.Tools, fix.Name)
 	case handoff.RepairParameter:
-		for _, p := range parameters {
-			if p.name == fix.Name {
-				return p.isSet(r.Request)
-			}
-		}
-		return false
+		return isSet(r.Request, fix.Name)
 	case handoff.RepairMessages:
 		return slices.ContainsFunc(
 			r.History.Messages[fix.From:fix.Through],

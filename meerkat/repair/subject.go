@@ -34,6 +34,36 @@ var subjectWords = []struct {
 	},
 }
 
+// subjects returns what a repair should look at, the likeliest first: what the words
+// are about, then what stands at the place that they name.
+func (r *Refused) subjects(at place) (kinds []handoff.RepairKind) {
+	add := func(kind handoff.RepairKind) {
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	said := r.Err.Message + " " + r.Err.Code + " " + r.Err.Param
+	if r.opaqueIn(said) != "" {
+		add(handoff.RepairOpaque)
+	}
+	for _, row := range subjectWords {
+		if row.words.MatchString(said) {
+			add(row.kind)
+			break
+		}
+	}
+	if r.mediaAt(at) != "" {
+		add(handoff.RepairMedia)
+	}
+	if r.opaqueNamed(at) != "" {
+		add(handoff.RepairOpaque)
+	}
+	if len(kinds) == 0 {
+		kinds = r.unexplained()
+	}
+	return kinds
+}
+
 // unexplained returns what to look at when nothing says what was refused: tool results
 // can be left out at once. When the conversation was refused before since the last
 // reply, the cause stands further back.

@@ -112,9 +112,19 @@ func (l *Local) Submit(_ context.Context, s Submission) (Run, bool, error) {
 	if busy := l.unendedRun(s.Session); busy != nil {
 		return Run{}, false, &BusyError{s.Session, busy.ID}
 	}
-	id, err := l.options.NewID()
+	run, err := l.newRun(s)
 	if err != nil {
 		return Run{}, false, err
+	}
+	run.fingerprint = fingerprint
+	return run.Run, false, l.startRun(run)
+}
+
+// newRun returns the run of a submission.
+func (l *Local) newRun(s Submission) (*localRun, error) {
+	id, err := l.options.NewID()
+	if err != nil {
+		return nil, err
 	}
 	run := &localRun{key: s.Key, done: make(chan struct{}), Run: Run{
 		ID: RunID(id), Session: s.Session, New: s.New || s.Session == "", Status: StatusQueued, Task: s.Task,
@@ -122,12 +132,11 @@ func (l *Local) Submit(_ context.Context, s Submission) (Run, bool, error) {
 	}}
 	if run.Session == "" {
 		if id, err = l.options.NewID(); err != nil {
-			return Run{}, false, err
+			return nil, err
 		}
 		run.Session = session.ID(id)
 	}
-	run.fingerprint = fingerprint
-	return run.Run, false, l.startRun(run)
+	return run, nil
 }
 
 func (l *Local) currentTime() time.Time { return l.options.Now().UTC().Round(0) }

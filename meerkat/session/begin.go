@@ -18,28 +18,7 @@ func (s *Session) Begin(c ContextStrategy, id ID, at time.Time) (Header, []Recor
 		return Header{}, nil, err
 	}
 	if c.kind == contextCustom {
-		h := Header{Version: Version, ID: id, Created: at, Provider: s.Provider, Model: s.Model,
-			Forked: &Forked{ID: s.ID}}
-		var records []Record
-		for _, m := range c.messages {
-			m.Blocks = slices.DeleteFunc(
-				slices.Clone(m.Blocks), func(b transcript.Block) bool { return b.Type == transcript.BlockOpaque },
-			)
-			for i := range m.Blocks {
-				m.Blocks[i].Meta, m.Blocks[i].Raw, m.Blocks[i].Origin = nil, nil, nil
-			}
-			records = append(records, MessageRecord{At: at, Message: m})
-		}
-		begun, err := Load(append([]Record{h}, records...)...)
-		if err != nil {
-			return h, nil, err
-		}
-		if n := len(c.messages); n > 0 {
-			if open := begun.closingResults(n); len(open) > 0 {
-				records = append(records, MessageRecord{At: at, Message: transcript.ToolResults(open...)})
-			}
-		}
-		return h, append(records, Checkpoint{At: at, Reason: ReasonForked}), nil
+		return s.beginCustom(c.messages, id, at)
 	}
 	h, records, err := s.Fork(len(s.Messages), id, at)
 	if err == nil && c.kind == contextTurns {
@@ -90,6 +69,36 @@ func (s *Session) lastTurns(n int, at time.Time) (Compaction, bool) {
 // role to the model.
 func isOfAgent(r transcript.Role) bool {
 	return r == transcript.RoleSystem || r == transcript.RoleDeveloper
+}
+
+func (s *Session) beginCustom(messages []transcript.Message, id ID, at time.Time) (Header, []Record, error) {
+	h := Header{Version: Version, ID: id, Created: at, Provider: s.Provider, Model: s.Model, Forked: &Forked{ID: s.ID}}
+	var records []Record
+	for _, m := range messages {
+		records = append(records, MessageRecord{At: at, Message: withoutTokens(m)})
+	}
+	begun, err := Load(append([]Record{h}, records...)...)
+	if err != nil {
+		return h, nil, err
+	}
+	if n := len(messages); n > 0 {
+		if open := begun.closingResults(n); len(open) > 0 {
+			records = append(records, MessageRecord{At: at, Message: transcript.ToolResults(open...)})
+		}
+	}
+	return h, append(records, Checkpoint{At: at, Reason: ReasonForked}), nil
+}
+
+// withoutTokens returns m without what a provider issued with it, and without the
+// blocks that only their provider understands.
+func withoutTokens(m transcript.Message) transcript.Message {
+	m.Blocks = slices.DeleteFunc(
+		slices.Clone(m.Blocks), func(b transcript.Block) bool { return b.Type == transcript.BlockOpaque },
+	)
+	for i := range m.Blocks {
+		m.Blocks[i].Meta, m.Blocks[i].Raw, m.Blocks[i].Origin = nil, nil, nil
+	}
+	return m
 }
 
 // WriteNew stores a session that begins with records: all of it, or nothing. Errors are

@@ -87,21 +87,7 @@ func (p ForkBudgetPolicy) divideKind(kind BudgetKind, amount uint64, weights []u
 	case amount == 0, kind == BudgetTime, p.kind == shareRemaining:
 		return slices.Repeat([]uint64{amount}, branches), nil
 	}
-
-	// The parts add up to the amount; what does not divide goes to the first ones.
-	var sum uint64 // at most maxBranches * 2^32
-	for _, w := range weights {
-		sum += uint64(w)
-	}
-	parts, rest := make([]uint64, len(weights)), amount
-	for i, w := range weights {
-		high, low := bits.Mul64(amount, uint64(w))
-		parts[i], _ = bits.Div64(high, low, sum) // w <= sum, so that the quotient fits
-		rest -= parts[i]
-	}
-	for i := range rest { // less than one for each part
-		parts[i]++
-	}
+	parts := divideAmount(amount, weights)
 	if slices.Contains(parts, 0) {
 		return nil, fmt.Errorf(
 			"fork budget: the %d %s that are left are too few for %d branches; fork into fewer or raise the budget",
@@ -129,6 +115,25 @@ func (p ForkBudgetPolicy) branchWeights(branches int) ([]uint32, error) {
 		)
 	}
 	return p.weights, nil
+}
+
+// divideAmount divides an amount by weights. The parts add up to it; what does not
+// divide goes to the first ones.
+func divideAmount(amount uint64, weights []uint32) []uint64 {
+	var sum uint64 // at most maxBranches * 2^32
+	for _, w := range weights {
+		sum += uint64(w)
+	}
+	parts, rest := make([]uint64, len(weights)), amount
+	for i, w := range weights {
+		high, low := bits.Mul64(amount, uint64(w))
+		parts[i], _ = bits.Div64(high, low, sum) // w <= sum, so that the quotient fits
+		rest -= parts[i]
+	}
+	for i := range rest { // less than one for each part
+		parts[i]++
+	}
+	return parts
 }
 
 // MarshalJSON writes the form above.

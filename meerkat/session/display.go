@@ -114,25 +114,7 @@ func (b *displayBuilder) addItem(item TimelineItem) {
 		b.runID = s.Runs[item.Index].ID
 		b.addEvent(DisplayEvent{Type: displayRunStart})
 	case "message":
-		i := item.Index
-		m := &b.session.Messages[i]
-		switch m.Role {
-		case transcript.RoleUser:
-			b.addEvent(DisplayEvent{
-				Type: displayTypeOf(item.Source), Message: &i, Text: m.Content, Images: displayImages(m.Parts),
-			})
-		case transcript.RoleDeveloper:
-			b.addEvent(DisplayEvent{
-				Type: displayDeveloperMessage, Message: &i, Text: m.Content, Images: displayImages(m.Parts),
-			})
-		case transcript.RoleAssistant:
-			b.addReply(i, m)
-		case transcript.RoleToolResults:
-			for r := range m.Results {
-				b.addResult(i, &m.Results[r])
-			}
-		case transcript.RoleSystem: // not shown
-		}
+		b.addMessage(item.Index, item.Source)
 	case "usage":
 		c := &s.Calls[item.Index]
 		b.addEvent(DisplayEvent{Type: displayUsage, Usage: c.Usage, StopReason: c.StopReason})
@@ -159,6 +141,27 @@ func displayTypeOf(source Source) DisplayType {
 		return displaySteering
 	default:
 		return displayUserMessage
+	}
+}
+
+func (b *displayBuilder) addMessage(i int, source Source) {
+	m := &b.session.Messages[i]
+	switch m.Role {
+	case transcript.RoleUser:
+		b.addEvent(DisplayEvent{
+			Type: displayTypeOf(source), Message: &i, Text: m.Content, Images: displayImages(m.Parts),
+		})
+	case transcript.RoleDeveloper:
+		b.addEvent(DisplayEvent{
+			Type: displayDeveloperMessage, Message: &i, Text: m.Content, Images: displayImages(m.Parts),
+		})
+	case transcript.RoleAssistant:
+		b.addReply(i, m)
+	case transcript.RoleToolResults:
+		for r := range m.Results {
+			b.addResult(i, &m.Results[r])
+		}
+	case transcript.RoleSystem: // not shown
 	}
 }
 

@@ -174,6 +174,21 @@ func (s *slot) makeRoom(n int) {
 	}
 }
 
+// joinText returns the text of a large block.
+func (s *slot) joinText() string {
+	pieces := slices.Concat(s.full, [][]byte{s.buf})
+	size := 0
+	for _, p := range pieces {
+		size += len(p)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for _, p := range pieces {
+		b.Write(p)
+	}
+	return b.String()
+}
+
 // deltaStart returns where the delta that was appended at n begins. It is
 // earlier than n when the delta's first surrogate joined the one before it.
 func deltaStart(buf []byte, n int) int {
@@ -187,28 +202,32 @@ func deltaStart(buf []byte, n int) int {
 // an opaque block whole, so that nothing is lost there.
 func (a *Assembler) handleMisplaced(s *slot, key int, kind EventKind, lit []byte) error {
 	if s == nil || s.block.Type != transcript.BlockOpaque {
-		// No open block accepts the delta. Lenient mode opens a block for it rather than lose it, unless
-		// the index is taken.
-		if err := a.Anomaly(RuleOrphanedDelta, "%s for block %d, which is not open for it", kind, key); err != nil {
-			return err
-		}
-		if _, taken := a.byKey[key]; taken {
-			return nil
-		}
-		t := map[EventKind]transcript.BlockType{
-			EventTextDelta: transcript.BlockText, EventReasoningDelta: transcript.BlockReasoning,
-			EventToolCallDelta: transcript.BlockToolUse,
-		}[kind]
-		if err := a.Open(key, transcript.Block{Type: t}); err != nil {
-			return err
-		}
-		return a.Append(key, kind, lit)
+		return a.handleOrphan(key, kind, lit)
 	}
 	if !s.reported {
 		s.reported = true
 		a.Note(RuleUnknownDelta, "%s for a block of the unknown type %q", kind, s.block.Kind)
 	}
 	return nil
+}
+
+// handleOrphan handles a delta that no open block accepts. Lenient mode opens a block
+// for it rather than lose it, unless the index is taken.
+func (a *Assembler) handleOrphan(key int, kind EventKind, lit []byte) error {
+	if err := a.Anomaly(RuleOrphanedDelta, "%s for block %d, which is not open for it", kind, key); err != nil {
+		return err
+	}
+	if _, taken := a.byKey[key]; taken {
+		return nil
+	}
+	t := map[EventKind]transcript.BlockType{
+		EventTextDelta: transcript.BlockText, EventReasoningDelta: transcript.BlockReasoning,
+		EventToolCallDelta: transcript.BlockToolUse,
+	}[kind]
+	if err := a.Open(key, transcript.Block{Type: t}); err != nil {
+		return err
+	}
+	return a.Append(key, kind, lit)
 }
 
 // Block returns the block with wire index key while it is open, to look at or
@@ -255,17 +274,7 @@ func (a *Assembler) Whole(b transcript.Block) {
 func (a *Assembler) fillBlock(s *slot) {
 	if s.accepts != EventToolCallDelta {
 		if len(s.full) > 0 {
-			pieces := slices.Concat(s.full, [][]byte{s.buf})
-			size := 0
-			for _, p := range pieces {
-				size += len(p)
-			}
-			var b strings.Builder
-			b.Grow(size)
-			for _, p := range pieces {
-				b.Write(p)
-			}
-			s.block.Text = b.String()
+			s.block.Text = s.joinText()
 		} else {
 			s.block.Text = a.texts.copyString(s.buf)
 		}

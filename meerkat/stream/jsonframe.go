@@ -34,22 +34,7 @@ func (j *jsonFrames) Write(p []byte) (int, error) {
 		if len(j.buf) > 0 {
 			n = j.readInside(p[i:])
 		} else {
-			// The byte is outside every element.
-			c := p[i]
-			switch {
-			case c == ' ' || c == '\n' || c == '\r' || c == '\t' || (c == ',' && j.array && !j.closed):
-			case j.closed:
-				j.err = j.malformedError("%q after the end of the JSON reply", c)
-			case c == '[' && !j.array:
-				j.array = true
-			case c == ']' && j.array:
-				j.closed = true
-			case c == '{':
-				j.frame.Offset, j.depth = j.offset, 1
-				j.buf = append(j.buf[:0], c)
-			default:
-				j.err = j.malformedError("%q where a JSON object was expected", c)
-			}
+			j.readBetween(p[i])
 		}
 		i += n
 		j.offset += int64(n)
@@ -58,6 +43,24 @@ func (j *jsonFrames) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
+}
+
+// readBetween handles a byte outside every element.
+func (j *jsonFrames) readBetween(c byte) {
+	switch {
+	case c == ' ' || c == '\n' || c == '\r' || c == '\t' || (c == ',' && j.array && !j.closed):
+	case j.closed:
+		j.err = j.malformedError("%q after the end of the JSON reply", c)
+	case c == '[' && !j.array:
+		j.array = true
+	case c == ']' && j.array:
+		j.closed = true
+	case c == '{':
+		j.frame.Offset, j.depth = j.offset, 1
+		j.buf = append(j.buf[:0], c)
+	default:
+		j.err = j.malformedError("%q where a JSON object was expected", c)
+	}
 }
 
 func (j *jsonFrames) malformedError(format string, args ...any) error {
@@ -94,11 +97,7 @@ func (j *jsonFrames) readInside(p []byte) int {
 	}
 	j.buf = appendDoubling(j.buf, p[:i])
 	if j.depth == 0 {
-		j.frame.Data = j.buf
-		j.err = j.emit(&j.frame)
-		j.frame.N++
-		j.buf = j.buf[:0]
-		j.closed = !j.array
+		j.err = j.endElement()
 	}
 	return i
 }
@@ -111,6 +110,15 @@ func (j *jsonFrames) readString(p []byte) int {
 	}
 	j.inStr, j.esc = p[i] == '\\', p[i] == '\\'
 	return i + 1
+}
+
+func (j *jsonFrames) endElement() error {
+	j.frame.Data = j.buf
+	err := j.emit(&j.frame)
+	j.frame.N++
+	j.buf = j.buf[:0]
+	j.closed = !j.array
+	return err
 }
 
 // Close returns the element under way, if the stream ended inside one.

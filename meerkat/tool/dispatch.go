@@ -56,24 +56,7 @@ func DispatchAll(ctx context.Context, d Dispatcher, calls []transcript.ToolCall,
 		}
 		wg.Go(func() {
 			defer func() { <-b.slots }()
-			b.notify(func() {
-				if b.observer.Started != nil {
-					b.observer.Started(call)
-				}
-			})
-			begin := time.Now()
-			traits := TraitsOf(b.d, call.Name)
-			result, outcome := b.dispatchInTime(ctx, call, traits)
-			outcome.Took = time.Since(begin)
-			result = sanitizeResult(result, traits.MaxText, traits.MaxData)
-			result.ToolUseID = call.ID
-			b.notify(func() {
-				if b.observer.Done != nil {
-					b.observer.Done(call, result)
-				}
-			})
-			b.notifySettled(call, result, outcome)
-			results[i] = result
+			results[i] = b.runCall(ctx, call)
 		})
 	}
 	wg.Wait()
@@ -100,6 +83,27 @@ func (b *batch) acquireSlot(ctx context.Context) bool {
 	}
 }
 
+func (b *batch) runCall(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
+	b.notify(func() {
+		if b.observer.Started != nil {
+			b.observer.Started(call)
+		}
+	})
+	begin := time.Now()
+	traits := TraitsOf(b.d, call.Name)
+	result, outcome := b.dispatchInTime(ctx, call, traits)
+	outcome.Took = time.Since(begin)
+	result = sanitizeResult(result, traits.MaxText, traits.MaxData)
+	result.ToolUseID = call.ID
+	b.notify(func() {
+		if b.observer.Done != nil {
+			b.observer.Done(call, result)
+		}
+	})
+	b.notifySettled(call, result, outcome)
+	return result
+}
+
 // dispatchInTime answers one call within its time.
 func (b *batch) dispatchInTime(ctx context.Context, call transcript.ToolCall,
 	traits Traits) (transcript.ToolResult, Outcome) {
@@ -118,9 +122,7 @@ func (b *batch) dispatchInTime(ctx context.Context, call transcript.ToolCall,
 	done := make(chan transcript.ToolResult, 1)
 	go func() {
 		done <- recoverPanic(
-			call, func() transcript.ToolResult {
-				return b.d.Dispatch(context.WithValue(bounded, reporterKey{}, reporter), call)
-			},
+			call, func() transcript.ToolResult { return b.d.Dispatch(reporter.withReporter(bounded), call) },
 		)
 	}()
 	result, there := awaitResult(bounded, done)

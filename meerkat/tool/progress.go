@@ -30,18 +30,7 @@ func Report(ctx context.Context, p Progress) {
 	p.Done, p.Total = finite(p.Done), finite(p.Total)
 	p.Message, _ = replaceInvalid(p.Message)
 	p.Message = p.Message[:runeStart(p.Message, min(len(p.Message), leastText))]
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	limit := cmp.Or(r.limit, DefaultMaxProgress)
-	if r.over || r.count >= limit {
-		return
-	}
-	if r.count++; r.count == limit {
-		p.Message = fmt.Sprintf(
-			"%d reports of progress are the most of a call (tools.max_progress); further ones are left out", limit,
-		)
-	}
-	r.tell(p)
+	r.report(p)
 }
 
 type reporterKey struct{}
@@ -60,6 +49,25 @@ type reporter struct {
 	mu           *sync.Mutex // the batch's
 	over         bool
 	tell         func(Progress)
+}
+
+func (r *reporter) withReporter(ctx context.Context) context.Context {
+	return context.WithValue(ctx, reporterKey{}, r)
+}
+
+func (r *reporter) report(p Progress) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	limit := cmp.Or(r.limit, DefaultMaxProgress)
+	if r.over || r.count >= limit {
+		return
+	}
+	if r.count++; r.count == limit {
+		p.Message = fmt.Sprintf(
+			"%d reports of progress are the most of a call (tools.max_progress); further ones are left out", limit,
+		)
+	}
+	r.tell(p)
 }
 
 func (r *reporter) close() {

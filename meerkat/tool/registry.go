@@ -36,25 +36,32 @@ func New(tools ...Tool) (*Registry, error) {
 		if len(t.Def.InputSchema) == 0 {
 			t.Def.InputSchema = transcript.RawJSON(`{"type":"object","properties":{}}`)
 		}
-		name := t.Def.Name
-		switch {
-		case !nameForm.MatchString(name):
-			return nil, fmt.Errorf(
-				"tool %q: the name must be 1 to 64 letters, digits, _ or -, and begin with a letter or _", name,
-			)
-		case r.hasTool(name):
-			return nil, fmt.Errorf("tool %s: registered twice", name)
-		case t.Func == nil:
-			return nil, fmt.Errorf("tool %s: no function", name)
+		if err := r.addTool(t); err != nil {
+			return nil, err
 		}
-		schema, err := Compile(t.Def.InputSchema)
-		if err != nil {
-			return nil, fmt.Errorf("tool %s: the input schema %w", name, err)
-		}
-		r.tools[name] = registered{t, schema}
-		r.defs = append(r.defs, t.Def)
 	}
 	return r, nil
+}
+
+func (r *Registry) addTool(t Tool) error {
+	name := t.Def.Name
+	switch {
+	case !nameForm.MatchString(name):
+		return fmt.Errorf(
+			"tool %q: the name must be 1 to 64 letters, digits, _ or -, and begin with a letter or _", name,
+		)
+	case r.hasTool(name):
+		return fmt.Errorf("tool %s: registered twice", name)
+	case t.Func == nil:
+		return fmt.Errorf("tool %s: no function", name)
+	}
+	schema, err := Compile(t.Def.InputSchema)
+	if err != nil {
+		return fmt.Errorf("tool %s: the input schema %w", name, err)
+	}
+	r.tools[name] = registered{t, schema}
+	r.defs = append(r.defs, t.Def)
+	return nil
 }
 
 func (r *Registry) hasTool(name string) bool { _, ok := r.tools[name]; return ok }
@@ -81,21 +88,7 @@ func (r *Registry) Dispatch(ctx context.Context, call transcript.ToolCall) trans
 	}
 	return recoverPanic(call, func() transcript.ToolResult {
 		out, err := t.Func(ctx, call.Args)
-
-		// The result has the id of its call, and text in every error (A-47). A tool that gave up because
-		// the run did says so in its error's type, and the model is told what that means.
-		if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-			return Interrupted(call.ID)
-		}
-		if err != nil {
-			out.IsError = true
-			out.Content = err.Error()
-		}
-		if out.IsError && strings.TrimSpace(out.Content) == "" {
-			out.Content = fmt.Sprintf("tool %s failed without a message", call.Name)
-		}
-		out.ToolUseID = call.ID
-		return sanitizeResult(out, -1, -1)
+		return finishResult(ctx, call, out, err)
 	})
 }
 
@@ -143,6 +136,25 @@ func recoverPanic(call transcript.ToolCall, f func() transcript.ToolResult) tran
 		result = f()
 	}()
 	return <-done
+}
+
+// finishResult makes a result of what a tool returned: the id of its call, and text
+// in every error (A-47). A tool that gave up because the run did says
+// so in its error's type, and the model is told what that means.
+func finishResult(ctx context.Context, call transcript.ToolCall, out transcript.ToolResult,
+	err error) transcript.ToolResult {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return Interrupted(call.ID)
+	}
+	if err != nil {
+		out.IsError = true
+		out.Content = err.Error()
+	}
+	if out.IsError && strings.TrimSpace(out.Content) == "" {
+		out.Content = fmt.Sprintf("tool %s failed without a message", call.Name)
+	}
+	out.ToolUseID = call.ID
+	return sanitizeResult(out, -1, -1)
 }
 
 // NotExecuted answers a call that never reached its tool; why ends the sentence.

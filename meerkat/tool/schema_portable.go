@@ -57,9 +57,15 @@ func (p *portableSchema) visitSchema(s map[string]any, path string, depth int) e
 		return errDeep
 	}
 	p.schemas[path] = s
+	p.removeUnsupported(s, depth)
+	return eachChild(
+		s, path, func(_, path string, child map[string]any) error { return p.visitSchema(child, path, depth+1) },
+	)
+}
 
-	// Remove references to other documents, ids that change the target of references, and patterns
-	// that Go does not support.
+// removeUnsupported removes references to other documents, ids that change the target
+// of references, and patterns that Go does not support.
+func (p *portableSchema) removeUnsupported(s map[string]any, depth int) {
 	for _, key := range []string{"$id", "id"} {
 		if _, named := s[key].(string); named {
 			p.ownBase = p.ownBase || depth > 0
@@ -81,9 +87,6 @@ func (p *portableSchema) visitSchema(s map[string]any, path string, depth int) e
 			}
 		}
 	}
-	return eachChild(
-		s, path, func(_, path string, child map[string]any) error { return p.visitSchema(child, path, depth+1) },
-	)
 }
 
 func isPattern(pattern string) bool { _, err := regexp.Compile(pattern); return err == nil }

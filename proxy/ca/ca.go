@@ -203,41 +203,44 @@ func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
 	sign, ok := a.leaves.Load(host)
 	if !ok {
 		sign, _ = a.leaves.LoadOrStore(host,
-			sync.OnceValues(func() (*tls.Certificate, error) {
-				// The name is in the SAN only: OpenSSL clients check a common name against the DNS constraints
-				// even when it is an address, and refuse it.
-				key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-				if err != nil {
-					return nil, fmt.Errorf("%s: certificate: %w", host, err)
-				}
-				serial, err := serialNumber()
-				if err != nil {
-					return nil, err
-				}
-				template := &x509.Certificate{
-					SerialNumber: serial,
-					NotBefore:    a.cert.NotBefore,
-					NotAfter:     a.cert.NotAfter,
-					KeyUsage:     x509.KeyUsageDigitalSignature,
-					ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-				}
-				if ip := net.ParseIP(host); ip != nil {
-					template.IPAddresses = []net.IP{ip}
-				} else {
-					template.DNSNames = []string{host}
-				}
-				der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
-				if err != nil {
-					return nil, fmt.Errorf("%s: certificate: %w", host, err)
-				}
-				leaf, err := x509.ParseCertificate(der)
-				if err != nil {
-					return nil, fmt.Errorf("%s: certificate: %w", host, err)
-				}
-				return &tls.Certificate{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: key, Leaf: leaf}, nil
-			}))
+			sync.OnceValues(func() (*tls.Certificate, error) { return a.signLeaf(host) }))
 	}
 	return sign.(func() (*tls.Certificate, error))()
+}
+
+// signLeaf signs a certificate for host. The name is in the SAN only: OpenSSL
+// clients check a common name against the DNS constraints even when it is an
+// address, and refuse it.
+func (a *Authority) signLeaf(host string) (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("%s: certificate: %w", host, err)
+	}
+	serial, err := serialNumber()
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		NotBefore:    a.cert.NotBefore,
+		NotAfter:     a.cert.NotAfter,
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		template.IPAddresses = []net.IP{ip}
+	} else {
+		template.DNSNames = []string{host}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: certificate: %w", host, err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("%s: certificate: %w", host, err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: key, Leaf: leaf}, nil
 }
 
 // rootFiles are where systems keep their trusted roots as one PEM file.

@@ -186,17 +186,7 @@ func (f *findings) comparePair(i int, p Pair) {
 	if a, b := stopReasons(p.Old.Events), stopReasons(p.New.Events); a != b {
 		f.addForPair(i, Finding{Severity: Notable, Rule: "stop-reason", Group: group, Old: a, New: b})
 	}
-	old, fresh := headerFamilies(p.Old.Header), headerFamilies(p.New.Header)
-	for _, name := range slices.Sorted(maps.Keys(old)) {
-		if !fresh[name] {
-			f.addForPair(i, Finding{Severity: Notable, Rule: "header-gone", Group: group, Path: name})
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(fresh)) {
-		if !old[name] {
-			f.addForPair(i, Finding{Severity: Cosmetic, Rule: "header-new", Group: group, Path: name})
-		}
-	}
+	f.compareHeaders(i, group, p)
 }
 
 // stopKeys are the fields that say why a reply ended.
@@ -250,6 +240,20 @@ func headerFamilies(h http.Header) map[string]bool {
 	return set
 }
 
+func (f *findings) compareHeaders(i int, group string, p Pair) {
+	old, fresh := headerFamilies(p.Old.Header), headerFamilies(p.New.Header)
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		if !fresh[name] {
+			f.addForPair(i, Finding{Severity: Notable, Rule: "header-gone", Group: group, Path: name})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fresh)) {
+		if !old[name] {
+			f.addForPair(i, Finding{Severity: Cosmetic, Rule: "header-new", Group: group, Path: name})
+		}
+	}
+}
+
 // compareGrammars finds how the events of a group differ. It needs old and new
 // replies.
 func (f *findings) compareGrammars(group string, was, is *grammar) {
@@ -259,30 +263,7 @@ func (f *findings) compareGrammars(group string, was, is *grammar) {
 	for name, old := range was.tokens {
 		fresh := is.tokens[name]
 		if fresh != nil {
-			for path, oldField := range old.fields {
-				freshField := fresh.fields[path]
-				if freshField != nil {
-					f.compareKinds(Finding{Group: group, Event: name, Path: path}, oldField, freshField)
-				}
-				if x, gone := missingField(old, fresh, path); gone {
-					x.Group, x.Event, x.Path = group, name, path
-					f.addFinding(x)
-				}
-			}
-			for path, freshField := range fresh.fields {
-				if old.fields[path] != nil || fresh.fields[freshField.parent] != nil &&
-					old.fields[freshField.parent] == nil {
-					continue // known, or part of something that is new
-				}
-				x := Finding{Severity: Cosmetic, Rule: "field-new", Group: group, Event: name, Path: path,
-					New: kindNames(freshField.kinds)}
-				if strings.HasSuffix(path, ")") {
-					x.Severity, x.Rule = Notable, "kind-new"
-				} else if strings.HasSuffix(path, "]") {
-					continue // a list that happened to be empty
-				}
-				f.addFinding(x)
-			}
+			f.compareFields(group, name, old, fresh)
 		} else {
 			fresh = &token{}
 		}
@@ -312,6 +293,32 @@ func (t *token) absenceSeverity(replies int) Severity {
 		return Breaking
 	}
 	return Notable
+}
+
+func (f *findings) compareFields(group, name string, was, is *token) {
+	for path, old := range was.fields {
+		fresh := is.fields[path]
+		if fresh != nil {
+			f.compareKinds(Finding{Group: group, Event: name, Path: path}, old, fresh)
+		}
+		if x, gone := missingField(was, is, path); gone {
+			x.Group, x.Event, x.Path = group, name, path
+			f.addFinding(x)
+		}
+	}
+	for path, fresh := range is.fields {
+		if was.fields[path] != nil || is.fields[fresh.parent] != nil && was.fields[fresh.parent] == nil {
+			continue // known, or part of something that is new
+		}
+		x := Finding{Severity: Cosmetic, Rule: "field-new", Group: group, Event: name, Path: path,
+			New: kindNames(fresh.kinds)}
+		if strings.HasSuffix(path, ")") {
+			x.Severity, x.Rule = Notable, "kind-new"
+		} else if strings.HasSuffix(path, "]") {
+			continue // a list that happened to be empty
+		}
+		f.addFinding(x)
+	}
 }
 
 // missingField reports whether a field of the old replies is absent where it

@@ -49,12 +49,7 @@ func (g *grammar) learnEvents(events []Event) {
 			if p.Name == "ping" {
 				continue // may occur anywhere, or not at all
 			}
-			t := g.tokens[p.Token()]
-			if t == nil {
-				t = &token{name: p.Name, kind: p.Type, whole: p.Place == "", fields: map[string]*field{}}
-				g.tokens[p.Token()] = t
-			}
-			t.whole = t.whole && p.Place == ""
+			t := g.tokenOf(p)
 			t.last = t.last || e.Last
 			if t.addShape(p.Nodes); !seen[t] {
 				seen[t] = true
@@ -71,10 +66,41 @@ func (g *grammar) learnEvents(events []Event) {
 	g.learnOrder(trace)
 }
 
+func (g *grammar) tokenOf(p Part) *token {
+	t := g.tokens[p.Token()]
+	if t == nil {
+		t = &token{name: p.Name, kind: p.Type, whole: p.Place == "", fields: map[string]*field{}}
+		g.tokens[p.Token()] = t
+	}
+	t.whole = t.whole && p.Place == ""
+	return t
+}
+
 // addShape adds a part's values.
 func (t *token) addShape(nodes []Node) {
-	// Each node's path becomes the path that all nodes of its meaning share: elements without their
-	// indexes, but with their types when they have one, because a list may hold several kinds.
+	general := generalPaths(nodes)
+	for _, n := range nodes {
+		path := general[n.Path]
+		f := t.fields[path]
+		if f == nil {
+			f = &field{parent: general[parentOf(n.Path)], kinds: map[jsontext.Kind]bool{}, class: classOf(n)}
+			t.fields[path] = f
+		}
+		kind := n.Kind
+		if kind == 'f' {
+			kind = 't'
+		}
+		f.count++
+		if f.kinds[kind] = true; kind == '{' && !n.Leaf() {
+			f.objects++
+		}
+	}
+}
+
+// generalPaths maps each node's path to the path that all nodes of its meaning
+// share: elements without their indexes, but with their types when they have
+// one, because a list may hold several kinds.
+func generalPaths(nodes []Node) map[string]string {
 	types := map[string]string{}
 	for _, n := range nodes {
 		if n.Key() == "type" && n.Kind == '"' && strings.HasSuffix(parentOf(n.Path), "]") {
@@ -94,22 +120,7 @@ func (t *token) addShape(nodes []Node) {
 			general[n.Path] = strings.TrimPrefix(above+"."+n.Path[strings.LastIndexByte(n.Path, '.')+1:], ".")
 		}
 	}
-	for _, n := range nodes {
-		path := general[n.Path]
-		f := t.fields[path]
-		if f == nil {
-			f = &field{parent: general[parentOf(n.Path)], kinds: map[jsontext.Kind]bool{}, class: classOf(n)}
-			t.fields[path] = f
-		}
-		kind := n.Kind
-		if kind == 'f' {
-			kind = 't'
-		}
-		f.count++
-		if f.kinds[kind] = true; kind == '{' && !n.Leaf() {
-			f.objects++
-		}
-	}
+	return general
 }
 
 // parentOf returns the path of what holds a value: an array for an element.
@@ -157,22 +168,11 @@ type relation struct{ firsts, lasts bool }
 // across blocks it is what the model chose to say.
 func (g *grammar) learnOrder(trace []step) {
 	for _, scope := range splitScopes(trace) {
-		first, last := map[string]int{}, map[string]int{}
-		for _, s := range scope {
-			if _, seen := first[s.name]; !seen {
-				first[s.name] = s.at
-			}
-			last[s.name] = s.at
-		}
+		first, last := firstAndLast(scope)
 		for a := range first {
 			for b := range first {
 				if a != b {
-					pair := [2]string{a, b}
-					now := relation{first[a] < first[b], last[a] < last[b]}
-					if was, known := g.order[pair]; known {
-						now = relation{was.firsts && now.firsts, was.lasts && now.lasts}
-					}
-					g.order[pair] = now
+					g.narrowRelation([2]string{a, b}, relation{first[a] < first[b], last[a] < last[b]})
 				}
 			}
 			if b := closingEvent(a); b != "" {
@@ -182,6 +182,13 @@ func (g *grammar) learnOrder(trace []step) {
 			}
 		}
 	}
+}
+
+func (g *grammar) narrowRelation(pair [2]string, now relation) {
+	if was, known := g.order[pair]; known {
+		now = relation{was.firsts && now.firsts, was.lasts && now.lasts}
+	}
+	g.order[pair] = now
 }
 
 func splitScopes(trace []step) [][]step {
@@ -205,6 +212,17 @@ func splitScopes(trace []step) [][]step {
 		list = append(list, scope)
 	}
 	return list
+}
+
+func firstAndLast(scope []step) (first, last map[string]int) {
+	first, last = map[string]int{}, map[string]int{}
+	for _, s := range scope {
+		if _, seen := first[s.name]; !seen {
+			first[s.name] = s.at
+		}
+		last[s.name] = s.at
+	}
+	return first, last
 }
 
 // closingEvent names the event that ends what an event of this name begins, or "":

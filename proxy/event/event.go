@@ -202,23 +202,7 @@ func (e Event) Parts() []Part {
 	for i := range blocks {
 		blocks[i].Type = blocks[i].blockType()
 	}
-
-	// Type and place move from the nodes to the part.
-	var types []string
-	place := make([]string, len(places))
-	rest := own.Nodes[:0]
-	for _, n := range own.Nodes {
-		switch i := slices.Index(places, n.Path); {
-		case i >= 0 && n.Kind == '0':
-			place[i] = string(n.Raw)
-			continue
-		case slices.Contains(described, n.Path) && n.Kind == '"':
-			types = append(types, n.Text())
-		}
-		rest = append(rest, n)
-	}
-	place = slices.DeleteFunc(place, func(s string) bool { return s == "" })
-	own.Nodes, own.Type, own.Place = rest, strings.Join(types, "+"), strings.Join(place, ".")
+	own.takeTypeAndPlace()
 	return append(blocks, own)
 }
 
@@ -253,6 +237,25 @@ func (p Part) blockType() string {
 
 // described are the members whose type says what an event is about.
 var described = []string{"content_block.type", "delta.type", "item.type", "part.type", "annotation.type", "error.type"}
+
+// takeTypeAndPlace moves type and place from the nodes to the part.
+func (p *Part) takeTypeAndPlace() {
+	var types []string
+	place := make([]string, len(places))
+	rest := p.Nodes[:0]
+	for _, n := range p.Nodes {
+		switch i := slices.Index(places, n.Path); {
+		case i >= 0 && n.Kind == '0':
+			place[i] = string(n.Raw)
+			continue
+		case slices.Contains(described, n.Path) && n.Kind == '"':
+			types = append(types, n.Text())
+		}
+		rest = append(rest, n)
+	}
+	place = slices.DeleteFunc(place, func(s string) bool { return s == "" })
+	p.Nodes, p.Type, p.Place = rest, strings.Join(types, "+"), strings.Join(place, ".")
+}
 
 // Node is one value inside a JSON document.
 type Node struct {

@@ -94,23 +94,7 @@ func (j *Injector) Apply(s Script, r Reply) (Script, Outcome) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	out := Outcome{Consumed: true}
-	var due []int
-	for i, f := range j.plan.Faults {
-		if !f.matchesReply(r) {
-			continue
-		}
-		state := &j.state[i]
-		if state.order[r.Interaction] == 0 {
-			state.order[r.Interaction] = len(state.order) + 1
-		}
-		switch {
-		case f.Nth > 0 && state.order[r.Interaction] != f.Nth:
-		case state.strikes[r.Interaction] >= f.Times:
-		case f.Chance < 1 && Dice(j.seed, i, r.Interaction).Float64() >= f.Chance:
-		default:
-			due = append(due, i)
-		}
-	}
+	due := j.dueFaults(r)
 	if len(due) == 0 {
 		return s, out
 	}
@@ -141,6 +125,27 @@ func (j *Injector) Apply(s Script, r Reply) (Script, Outcome) {
 		j.recordFired(&out, of[k], r, edits[k].at, edits[k].end == "" && f.Kind != kindContentLength)
 	}
 	return s, out
+}
+
+// dueFaults returns the indexes of the faults that apply to a reply.
+func (j *Injector) dueFaults(r Reply) (due []int) {
+	for i, f := range j.plan.Faults {
+		if !f.matchesReply(r) {
+			continue
+		}
+		state := &j.state[i]
+		if state.order[r.Interaction] == 0 {
+			state.order[r.Interaction] = len(state.order) + 1
+		}
+		switch {
+		case f.Nth > 0 && state.order[r.Interaction] != f.Nth:
+		case state.strikes[r.Interaction] >= f.Times:
+		case f.Chance < 1 && Dice(j.seed, i, r.Interaction).Float64() >= f.Chance:
+		default:
+			due = append(due, i)
+		}
+	}
+	return due
 }
 
 func (f Fault) matchesReply(r Reply) bool {

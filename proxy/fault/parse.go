@@ -59,8 +59,7 @@ func (p parser) readDocument(data []byte) *yaml.Node {
 		text, line := err.Error(), 1
 		if m := yamlLine.FindStringSubmatch(text); m != nil {
 			text = text[len(m[0]):]
-			n, _ := strconv.Atoi(m[1]) // "" is not a line
-			line = max(line, n)
+			line = max(line, lineNumber(m[1]))
 		}
 		p.failAt(line, "no YAML: %s", strings.ReplaceAll(text, "\n", " "))
 	}
@@ -68,6 +67,11 @@ func (p parser) readDocument(data []byte) *yaml.Node {
 		p.failAt(max(more.Line, 1), "a second document; a plan is one")
 	}
 	return doc.Content[0]
+}
+
+func lineNumber(digits string) int {
+	n, _ := strconv.Atoi(digits) // "" is not a line
+	return n
 }
 
 func (p parser) readPlan(root *yaml.Node) Plan {
@@ -136,22 +140,7 @@ func (p parser) readFault(n *yaml.Node) Fault {
 		known[key] = all[key]
 	}
 	for _, spot := range form.spots {
-		known[string(spot)] = func(n *yaml.Node) {
-			if f.Place.At != nowhere {
-				p.failAt(n.Line, "%s: a fault has one place, this has %s already", spot, f.Place.At)
-			}
-			f.Place.At = spot
-			switch spot {
-			case afterEvent:
-				f.Place.N = p.readInt(n, 1, math.MaxInt32)
-			case atByte:
-				f.Place.N = p.readInt(n, 0, math.MaxInt32)
-			default:
-				if !p.readBool(n) {
-					p.failAt(n.Line, "%s: can only be true; leave it out otherwise", spot)
-				}
-			}
-		}
+		known[string(spot)] = func(n *yaml.Node) { p.readPlace(&f, spot, n) }
 	}
 	p.readFields(n, known, form.required...)
 	if f.Place.At == nowhere && len(form.spots) > 0 {
@@ -178,6 +167,23 @@ func (p parser) readKind(n *yaml.Node) Kind {
 	}
 	p.failAt(n.Line, "key \"fault\" is missing; it is one of %s", joinNames(kinds))
 	return ""
+}
+
+func (p parser) readPlace(f *Fault, spot faultSpot, n *yaml.Node) {
+	if f.Place.At != nowhere {
+		p.failAt(n.Line, "%s: a fault has one place, this has %s already", spot, f.Place.At)
+	}
+	f.Place.At = spot
+	switch spot {
+	case afterEvent:
+		f.Place.N = p.readInt(n, 1, math.MaxInt32)
+	case atByte:
+		f.Place.N = p.readInt(n, 0, math.MaxInt32)
+	default:
+		if !p.readBool(n) {
+			p.failAt(n.Line, "%s: can only be true; leave it out otherwise", spot)
+		}
+	}
 }
 
 // keyReaders returns the reader of each key of a fault, except its places.

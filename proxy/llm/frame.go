@@ -36,36 +36,10 @@ func Frames(contentType string, body []byte) iter.Seq[Frame] {
 	case Array:
 		return arrayFrames(body)
 	case Lines:
-		// The lines of NDJSON.
-		return func(yield func(Frame) bool) {
-			for at := 0; at < len(body); {
-				f := Frame{Start: at, End: len(body)}
-				if n := bytes.IndexByte(body[at:], '\n'); n >= 0 {
-					f.End, f.Whole = at+n+1, true
-				}
-				if text := bytes.Trim(body[at:f.End], space); len(text) > 0 {
-					f.Data, f.Whole = text, f.Whole || isWholeJSON(text)
-				}
-				if !yield(f) {
-					return
-				}
-				at = f.End
-			}
-		}
+		return lineFrames(body)
 	case Document:
 	}
-
-	// A body in one piece: only JSON shows that it was cut.
-	text := bytes.Trim(body, space)
-	if len(text) == 0 {
-		return func(func(Frame) bool) {}
-	}
-	f := Frame{Start: bytes.Index(body, text), Data: text, Whole: true}
-	f.End = f.Start + len(text)
-	if text[0] == '{' {
-		f.Whole = isWholeJSON(text)
-	}
-	return func(yield func(Frame) bool) { yield(f) }
+	return singleFrame(body)
 }
 
 // Framing is how a body separates its frames.
@@ -111,6 +85,39 @@ func looksLikeSSE(text []byte) bool {
 		}
 	}
 	return false
+}
+
+// singleFrame yields a body in one piece. Only JSON shows that it was cut.
+func singleFrame(body []byte) iter.Seq[Frame] {
+	text := bytes.Trim(body, space)
+	if len(text) == 0 {
+		return func(func(Frame) bool) {}
+	}
+	f := Frame{Start: bytes.Index(body, text), Data: text, Whole: true}
+	f.End = f.Start + len(text)
+	if text[0] == '{' {
+		f.Whole = isWholeJSON(text)
+	}
+	return func(yield func(Frame) bool) { yield(f) }
+}
+
+// lineFrames yields the lines of NDJSON.
+func lineFrames(body []byte) iter.Seq[Frame] {
+	return func(yield func(Frame) bool) {
+		for at := 0; at < len(body); {
+			f := Frame{Start: at, End: len(body)}
+			if n := bytes.IndexByte(body[at:], '\n'); n >= 0 {
+				f.End, f.Whole = at+n+1, true
+			}
+			if text := bytes.Trim(body[at:f.End], space); len(text) > 0 {
+				f.Data, f.Whole = text, f.Whole || isWholeJSON(text)
+			}
+			if !yield(f) {
+				return
+			}
+			at = f.End
+		}
+	}
 }
 
 // arrayFrames yields the elements of a JSON array, each from its first to its
@@ -159,17 +166,7 @@ func sseFrames(body []byte) iter.Seq[Frame] {
 			f = Frame{Start: end}
 		}
 		if f.Start < len(body) {
-			// What no blank line completes may be whole nevertheless: Gemini writes an error into a stream as
-			// bare JSON.
-			f.End = len(body)
-			rest := body[f.Start:]
-			if last := bytes.LastIndexAny(rest, "\r\n") + 1; last < len(rest) {
-				f.addLine(rest[last:])
-			}
-			if text := bytes.Trim(rest, space); f.Data == nil && len(text) > 0 && (text[0] == '{' || text[0] == '[') {
-				f.Data, f.Whole = text, isWholeJSON(text)
-			}
-			yield(f)
+			yield(f.unfinished(body))
 		}
 	}
 }
@@ -190,6 +187,20 @@ func (f *Frame) addLine(line []byte) {
 			f.Data = append(append(f.Data, '\n'), value...)
 		}
 	}
+}
+
+// unfinished returns the frame of what no blank line completes. It may be whole
+// nevertheless: Gemini writes an error into a stream as bare JSON.
+func (f Frame) unfinished(body []byte) Frame {
+	f.End = len(body)
+	rest := body[f.Start:]
+	if last := bytes.LastIndexAny(rest, "\r\n") + 1; last < len(rest) {
+		f.addLine(rest[last:])
+	}
+	if text := bytes.Trim(rest, space); f.Data == nil && len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+		f.Data, f.Whole = text, isWholeJSON(text)
+	}
+	return f
 }
 
 // endedLines yields the lines of body from an offset that have an end, and the

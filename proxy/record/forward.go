@@ -48,19 +48,7 @@ func (rec *Recorder) forward(w http.ResponseWriter, r *http.Request, next http.R
 	if x.in.End = x.forwardBody(ctx, w, r, resp, settle); x.in.End != cassette.EndEOF {
 		panic(http.ErrAbortHandler) // so that the client sees a cut reply, too
 	}
-
-	// Fields that were not announced need http.TrailerPrefix, which net/http removes again.
-	x.in.Response.Trailer = resp.Trailer.Clone()
-	announced := map[string]bool{}
-	for _, name := range w.Header()["Trailer"] {
-		announced[name] = true
-	}
-	for name, values := range resp.Trailer {
-		if !announced[name] {
-			name = http.TrailerPrefix + name
-		}
-		w.Header()[name] = values
-	}
+	x.forwardTrailer(w, resp)
 	save()
 	x.forwardFinal(w, resp)
 }
@@ -111,23 +99,7 @@ func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) (se
 	case !isOver:
 		_ = http.NewResponseController(w).Flush()
 	case resp.ContentLength < 0:
-		// The header is flushed after headerPatience, or when settle is called without bytes that follow.
-		flush := http.NewResponseController(w).Flush
-		flushed, isSettled := make(chan struct{}), false
-		timer := time.AfterFunc(headerPatience, func() {
-			defer close(flushed)
-			_ = flush()
-		})
-		return func(isFollowed bool) {
-			switch {
-			case isSettled:
-			case !timer.Stop():
-				<-flushed
-			case !isFollowed:
-				_ = flush()
-			}
-			isSettled = true
-		}
+		return flushSoon(w)
 	}
 	return func(bool) {}
 }
@@ -138,6 +110,27 @@ func CopyHeader(w http.ResponseWriter, header http.Header) {
 	maps.Copy(h, header)
 	if _, ok := h["Content-Type"]; !ok {
 		h["Content-Type"] = nil
+	}
+}
+
+// flushSoon flushes w after headerPatience, or when settle is called without bytes that
+// follow.
+func flushSoon(w http.ResponseWriter) (settle func(isFollowed bool)) {
+	flush := http.NewResponseController(w).Flush
+	flushed, isSettled := make(chan struct{}), false
+	timer := time.AfterFunc(headerPatience, func() {
+		defer close(flushed)
+		_ = flush()
+	})
+	return func(isFollowed bool) {
+		switch {
+		case isSettled:
+		case !timer.Stop():
+			<-flushed
+		case !isFollowed:
+			_ = flush()
+		}
+		isSettled = true
 	}
 }
 
@@ -224,6 +217,22 @@ func (d *delivery) endAfter(readErr error, isAbandoned bool) cassette.End {
 func (x *exchange) mayHoldEnd() bool {
 	isOver, _ := x.upload.state()
 	return x.response != nil && isOver
+}
+
+// forwardTrailer passes the trailer on. Fields that were not announced need
+// http.TrailerPrefix, which net/http removes again.
+func (x *exchange) forwardTrailer(w http.ResponseWriter, resp *http.Response) {
+	x.in.Response.Trailer = resp.Trailer.Clone()
+	announced := map[string]bool{}
+	for _, name := range w.Header()["Trailer"] {
+		announced[name] = true
+	}
+	for name, values := range resp.Trailer {
+		if !announced[name] {
+			name = http.TrailerPrefix + name
+		}
+		w.Header()[name] = values
+	}
 }
 
 // forwardFinal sends the bytes that waited until the exchange was saved.

@@ -46,18 +46,7 @@ func (r *Redactor) redactBody(d *draft, credentials []lex.Span, m *matcher) {
 	}
 	if !m.isEmpty() {
 		r.replaceReflections(d, m)
-
-		// Replace secrets that are spread over the values of one name, as a model's text is over its
-		// deltas. The raw text of the values, including escapes, is joined by name, searched, and written
-		// back.
-		searchJoined(d, m.longest, func(j *joinedText) {
-			if len(j.pieces) < 2 {
-				return // searched where it stands
-			}
-			for at, found := m.nextMatch(j.text, 0); found != ""; at, found = m.nextMatch(j.text, at+len(found)) {
-				j.putBack(d, at, r.pseudonymFor(found))
-			}
-		})
+		r.replaceFragments(d, m)
 	}
 }
 
@@ -68,6 +57,20 @@ func (r *Redactor) replaceReflections(d *draft, m *matcher) {
 	}
 }
 
+// replaceFragments replaces secrets that are spread over the values of one name,
+// as a model's text is over its deltas. The raw text of the values, including
+// escapes, is joined by name, searched, and written back.
+func (r *Redactor) replaceFragments(d *draft, m *matcher) {
+	searchJoined(d, m.longest, func(j *joinedText) {
+		if len(j.pieces) < 2 {
+			return // searched where it stands
+		}
+		for at, found := m.nextMatch(j.text, 0); found != ""; at, found = m.nextMatch(j.text, at+len(found)) {
+			j.putBack(d, at, r.pseudonymFor(found))
+		}
+	})
+}
+
 // searchJoined joins the values of each name and searches each text, a window at a time. What
 // is at most longest bytes long is whole in one window. Streams that alternate under one name
 // are joined both together and separately.
@@ -75,24 +78,7 @@ func searchJoined(d *draft, longest int, search func(*joinedText)) {
 	names := map[string]*namedText{}
 	searchAndCut := func(j *joinedText) {
 		search(j)
-
-		// The last bytes may be the beginning of a secret.
-		drop := len(j.text) - (longest - 1)
-		if drop <= 0 {
-			return
-		}
-		first := 0
-		for first+1 < len(j.pieces) && j.pieces[first+1].at <= drop {
-			first++
-		}
-		j.pieces = append(j.pieces[:0], j.pieces[first:]...)
-		for i := range j.pieces {
-			j.pieces[i].at -= drop
-		}
-		if p := &j.pieces[0]; p.at < 0 {
-			p.at, p.from = 0, p.from-p.at
-		}
-		j.text = append(j.text[:0], j.text[drop:]...)
+		j.keepTail(longest - 1)
 	}
 	for s := range d.index.Strings(false) {
 		b := d.b // a copy once something was replaced
@@ -107,9 +93,6 @@ func searchJoined(d *draft, longest int, search func(*joinedText)) {
 		n.addString(b, s, longest, searchAndCut)
 	}
 	for _, n := range names {
-		searchAndCut(&n.all)
-		for _, j := range n.each {
-			searchAndCut(j)
-		}
+		n.searchRest(searchAndCut)
 	}
 }

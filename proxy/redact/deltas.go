@@ -53,6 +53,27 @@ func (j *joinedText) putBack(d *draft, at int, text string) {
 	}
 }
 
+// keepTail drops all but the last n bytes, which may be the beginning of a
+// secret.
+func (j *joinedText) keepTail(n int) {
+	drop := len(j.text) - n
+	if drop <= 0 {
+		return
+	}
+	first := 0
+	for first+1 < len(j.pieces) && j.pieces[first+1].at <= drop {
+		first++
+	}
+	j.pieces = append(j.pieces[:0], j.pieces[first:]...)
+	for i := range j.pieces {
+		j.pieces[i].at -= drop
+	}
+	if p := &j.pieces[0]; p.at < 0 {
+		p.at, p.from = 0, p.from-p.at
+	}
+	j.text = append(j.text[:0], j.text[drop:]...)
+}
+
 // namedText holds the texts under one name: all of them in the order in which
 // they came and, once streams alternate, also each stream on its own.
 type namedText struct {
@@ -79,4 +100,12 @@ func (n *namedText) addString(body []byte, s jsonscan.String, longest int, searc
 
 func (j *joinedText) clone() *joinedText {
 	return &joinedText{append([]byte(nil), j.text...), append([]piece(nil), j.pieces...)}
+}
+
+// searchRest searches what is left.
+func (n *namedText) searchRest(search func(*joinedText)) {
+	search(&n.all)
+	for _, j := range n.each {
+		search(j)
+	}
 }

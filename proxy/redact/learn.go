@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"net/http"
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
@@ -61,30 +62,37 @@ func (r *Redactor) Late() int {
 	return r.late
 }
 
+// learnInteraction finds the secrets of an interaction and returns the matcher
+// for them and all earlier ones. A server's cookies change with every reply and
+// come back only as cookies: they are replaced in their own interaction and then
+// forgotten, until a client sends them.
+func (r *Redactor) learnInteraction(in cassette.Interaction, asked, answered bodyFindings) *matcher {
+	r.notePublic(append(answered.Public, structure.PublicInHeader(in.Response.Header)...))
+	r.learnRequest(in.Request, asked)
+	r.learnFound(r.responseSecrets(in.Response, answered.Credentials))
+	r.Learn(append(r.own.secrets("", r.own.withoutKept(in.Response.Header)),
+		structure.SecretsIn(in.Response.Body, answered.own)...)...)
+	r.mu.Lock()
+	m := r.known
+	r.uses++
+	r.mu.Unlock()
+	for _, secret := range structure.CookieValues(in.Response.Header) {
+		if len(secret) >= values.MinSecret && isLearnable(secret) && !m.knows(secret) {
+			m = m.withSecrets(secret)
+		}
+	}
+	return m
+}
+
 // learnRequest finds the secrets of a request and returns the matcher for them
 // and all earlier ones.
 func (r *Redactor) learnRequest(in cassette.Request, asked bodyFindings) *matcher {
 	r.notePublic(append(append(asked.Public, structure.PublicInHeader(in.Header)...), structure.PublicInURL(in.URL)...))
 	header := r.own.withoutKept(in.Header)
-	out := append(structure.HeaderSecrets(header), r.own.querySecrets(in.URL)...)
-	for _, cookie := range structure.CookieValues(in.Header) {
-		if len(cookie) >= values.MinSecret {
-			out = append(out, cookie)
-		}
-	}
-	r.learnFound(append(out, structure.SecretsIn(in.Body, asked.Credentials)...))
+	r.learnFound(r.requestSecrets(in, header, asked.Credentials))
 	r.Learn(append(r.own.secrets(in.URL, header), structure.SecretsIn(in.Body, asked.own)...)...)
 	for name, value := range structure.LikelyKeys(header) {
-		// The value of an unlisted header may look like a key.
-		r.mu.Lock()
-		known := r.known.knows(value) || r.guessed[name] >= maxGuesses || r.public.has(value, false)
-		if !known {
-			r.guessed[name]++
-		}
-		r.mu.Unlock()
-		if !known {
-			r.Learn(value)
-		}
+		r.learnGuess(name, value)
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -119,7 +127,31 @@ func (r *Redactor) learnFound(secrets []string) {
 // header with more values holds ids.
 const maxGuesses = 8
 
-// responseSecrets returns the secrets of a response, given where they stand in its body.
+// learnGuess learns the value of an unlisted header that looks like a key.
+func (r *Redactor) learnGuess(name, value string) {
+	r.mu.Lock()
+	known := r.known.knows(value) || r.guessed[name] >= maxGuesses || r.public.has(value, false)
+	if !known {
+		r.guessed[name]++
+	}
+	r.mu.Unlock()
+	if !known {
+		r.Learn(value)
+	}
+}
+
+// requestSecrets returns the secrets of a request, given where they stand in its body.
+func (r *Redactor) requestSecrets(in cassette.Request, header http.Header, credentials []lex.Span) []string {
+	out := append(structure.HeaderSecrets(header), r.own.querySecrets(in.URL)...)
+	for _, cookie := range structure.CookieValues(in.Header) {
+		if len(cookie) >= values.MinSecret {
+			out = append(out, cookie)
+		}
+	}
+	return append(out, structure.SecretsIn(in.Body, credentials)...)
+}
+
+// responseSecrets is [Redactor.requestSecrets] for a response.
 func (r *Redactor) responseSecrets(in cassette.Response, credentials []lex.Span) []string {
 	header := r.own.withoutKept(in.Header)
 	out := append(r.own.answerSecrets(header), r.own.answerSecrets(in.Trailer)...)

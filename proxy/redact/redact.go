@@ -42,7 +42,6 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact/internal/jsonscan"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/structure"
-	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
 )
 
 // Redactor removes secrets. It is safe for concurrent use. Only [Redactor.Overwrite]
@@ -122,23 +121,7 @@ func (r *Redactor) redactInteraction(in cassette.Interaction, isOwned bool) cass
 	answered := r.own.addTo(structure.Response(in.Response, response, structure.IssuesSecrets(in.Request)), response)
 	answeredHere, _ := r.lookIntoWords(in.Response.Header, response, []lex.Span{lex.Between(0, len(response.Text))},
 		&answered.Findings)
-
-	// A server's cookies change with every reply and come back only as cookies: they are replaced in
-	// their own interaction and then forgotten, until a client sends them.
-	r.notePublic(append(answered.Public, structure.PublicInHeader(in.Response.Header)...))
-	r.learnRequest(in.Request, asked)
-	r.learnFound(r.responseSecrets(in.Response, answered.Credentials))
-	r.Learn(append(r.own.secrets("", r.own.withoutKept(in.Response.Header)),
-		structure.SecretsIn(in.Response.Body, answered.own)...)...)
-	r.mu.Lock()
-	m := r.known
-	r.uses++
-	r.mu.Unlock()
-	for _, secret := range structure.CookieValues(in.Response.Header) {
-		if len(secret) >= values.MinSecret && isLearnable(secret) && !m.knows(secret) {
-			m = m.withSecrets(secret)
-		}
-	}
+	m := r.learnInteraction(in, asked, answered)
 	forRequest := m.withSecrets(askedHere...)
 	forResponse := forRequest.withSecrets(answeredHere...)
 	out := in

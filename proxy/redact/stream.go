@@ -50,17 +50,7 @@ func (t *textStream) texts() iter.Seq[[]byte] {
 			if class >= names.Weak || known.Class(s.Parent.In(t.Text)) >= names.Weak || t.mayBeSetting(s) {
 				t.noteEvent(s.Value.Start)
 			}
-
-			// Under the name of a credential the name is said with each piece, as the search in texts needs
-			// one.
-			b := t.Text
-			if text.end > 0 && bytes.IndexByte(b[text.end:s.Value.Start], '\n') < 0 {
-				text.text = append(text.text, '\n') // of the same event
-			}
-			if class == names.Strong {
-				text.text = append(append(append(text.text, '\n'), s.Key.In(b)...), ": \""...)
-			}
-			text.text, text.end = append(text.text, s.Value.In(b)...), s.Value.End
+			text.addPiece(t.Text, s, class)
 			if len(text.text) < window+values.MaxLength {
 				continue
 			}
@@ -74,16 +64,7 @@ func (t *textStream) texts() iter.Seq[[]byte] {
 				return
 			}
 		}
-		var out []byte
-		for line := range bytes.Lines(t.Text) {
-			if line[0] == ':' {
-				out = append(out, line[1:]...)
-			} else if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(data) > 1 &&
-				!jsonscan.IsDocument(data) {
-				out = append(out, data...)
-			}
-		}
-		t.other = out
+		t.other = otherLines(t.Text)
 		yield(t.other)
 	}
 }
@@ -94,6 +75,18 @@ func (t *textStream) mayBeSetting(s jsonscan.String) bool {
 	key, value := s.Key.In(t.Text), s.Value.In(t.Text)
 	return lex.HasSuffixFold(key, "headers") ||
 		len(value) > 0 && (value[0] == '{' || value[0] == '-' && structure.IsArguments(key))
+}
+
+// addPiece appends a piece. Under the name of a credential the name is said with each, as the search in
+// texts needs one.
+func (j *streamText) addPiece(b []byte, s jsonscan.String, class names.Class) {
+	if j.end > 0 && bytes.IndexByte(b[j.end:s.Value.Start], '\n') < 0 {
+		j.text = append(j.text, '\n') // of the same event
+	}
+	if class == names.Strong {
+		j.text = append(append(append(j.text, '\n'), s.Key.In(b)...), ": \""...)
+	}
+	j.text, j.end = append(j.text, s.Value.In(b)...), s.Value.End
 }
 
 // noteEvent notes the event that a place is in, once.
@@ -147,4 +140,26 @@ func (t *textStream) notedStrings() iter.Seq[jsonscan.String] {
 	}
 }
 
+// sessions returns the sessions in the addresses that a server of MCP tells its client to post
+// to: who knows one can speak in it.
+func (t *textStream) sessions() (out []string) {
+	for _, m := range endpointSession.FindAllSubmatch(t.other, -1) {
+		out = append(out, string(m[1]))
+	}
+	return out
+}
+
 var endpointSession = regexp.MustCompile(`[?&](?i:session_?id)=([\w-]{16,})`)
+
+// otherLines returns the comments of a stream, and its data that is not JSON.
+func otherLines(b []byte) (out []byte) {
+	for line := range bytes.Lines(b) {
+		if line[0] == ':' {
+			out = append(out, line[1:]...)
+		} else if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(data) > 1 &&
+			!jsonscan.IsDocument(data) {
+			out = append(out, data...)
+		}
+	}
+	return out
+}

@@ -34,12 +34,7 @@ func (r *Redactor) lookIntoWords(
 			w.searchDocument(text)
 		}
 		spans = stream.credentials(r.own, &w)
-
-		// A server of MCP tells its client an address to post to: who knows the session in it can speak
-		// in it.
-		for _, m := range endpointSession.FindAllSubmatch(stream.other, -1) {
-			w.found = append(w.found, string(m[1]))
-		}
+		w.found = append(w.found, stream.sessions()...)
 	} else {
 		for _, part := range left {
 			spans = lex.AppendShifted(spans, w.search(part.In(b), 1, false), part.Start)

@@ -83,6 +83,26 @@ const (
 	missTooLong   = "too-long"  // the body of the request is longer than is read
 )
 
+// newIndex returns an index of a recording. repeat lets an interaction be acquired any number of
+// times.
+func newIndex(recording *cassette.Cassette, rules ruleSet, repeat bool) *index {
+	acquired := taken
+	if repeat {
+		acquired = returned
+	}
+	return &index{cassette: recording, rules: rules, acquired: acquired, state: make([]state, recording.Len()),
+		urls: map[string]int{}, damage: sync.OnceValue(func() error { return damageOf(recording) })}
+}
+
+// damageOf returns the error of the first interaction that is not what was recorded, nil for
+// none. A changed byte can make a request equal to another one.
+func damageOf(recording *cassette.Cassette) error {
+	if !recording.Sealed() {
+		return nil
+	}
+	return recording.Verify()
+}
+
 // acquireNext takes the first free interaction if its request has exactly these bytes. No
 // other interaction with an equal request can come earlier, and nothing has to be redacted,
 // canonicalised or hashed. Nearly every request is answered this way.
@@ -121,11 +141,7 @@ func (x *index) acquire(l Level, key digest) match {
 		found := t.lists[key]
 		if at, ok := x.firstFree(found); ok {
 			x.state[at] = x.acquired
-			found := match{at: at, level: l}
-			if l != identical {
-				found.form = x.places[at].form
-			}
-			return found
+			return x.foundMatch(at, l)
 		}
 		switch {
 		case t.read < len(x.state):
@@ -176,7 +192,10 @@ func (x *index) readOne(l Level) {
 	if err != nil {
 		return // damage reports it, if no other interaction answers
 	}
-	key := x.requestKey(l, at, r)
+	t.add(x.requestKey(l, at, r), at)
+}
+
+func (t *table) add(key digest, at int) {
 	if t.lists[key] == nil {
 		t.lists[key] = &keyedList{}
 	}
@@ -206,17 +225,30 @@ func (x *index) requestKey(l Level, at int, r cassette.Request) digest {
 		return stable.reduceTo(l).computeDigest()
 	}
 	whole := f.computeDigest()
+	x.places[at] = location{x.urlNumber(f), len(f.body) + f.masked, redact.HasMark(r.Body), whole}
+	if len(stable.body) == len(f.body) {
+		return whole // nothing was left out
+	}
+	return stable.computeDigest()
+}
+
+func (x *index) foundMatch(at int, l Level) match {
+	found := match{at: at, level: l}
+	if l != identical {
+		found.form = x.places[at].form
+	}
+	return found
+}
+
+// urlNumber returns the number of the URL that a request goes to.
+func (x *index) urlNumber(f form) int {
 	where := f.method + " " + f.url
 	n, ok := x.urls[where]
 	if !ok {
 		n = len(x.urls)
 		x.urls[where] = n
 	}
-	x.places[at] = location{n, len(f.body) + f.masked, redact.HasMark(r.Body), whole}
-	if len(stable.body) == len(f.body) {
-		return whole // nothing was left out
-	}
-	return stable.computeDigest()
+	return n
 }
 
 // fetchInteraction reads an interaction that was acquired.

@@ -55,22 +55,7 @@ func Learn(first, second *cassette.Cassette, given Scrubs, now time.Time) (Learn
 	}
 	l.proposeOccurring(ScrubDate, func(text string) bool { return isDay(text, now) })
 	for _, pair := range l.pairs {
-		// The words that still differ get patterns, or the whole member where the numbers of words
-		// differ. No rule makes an element equal that one side lacks.
-		for _, c := range l.ownChanges(pair) {
-			path := "$." + indexes.ReplaceAllString(c.Path, "[*]")
-			if c.Path == "" || strings.HasSuffix(c.Path, "]") && (c.Old == "" || c.New == "") {
-				continue
-			}
-			reason := truncateText(c.Old) + ", then " + truncateText(c.New)
-			if patterns := wordPatterns(c); len(patterns) > 0 {
-				for _, p := range patterns {
-					l.addProposal(path+" /"+p+"/", reason)
-				}
-				continue
-			}
-			l.addProposal(path, reason)
-		}
+		l.proposeOwn(l.ownChanges(pair))
 	}
 	for _, pair := range l.pairs {
 		if len(l.ownChanges(pair)) == 0 {
@@ -161,15 +146,18 @@ func (l *learner) proposeVarying(name string) {
 		for i := range min(len(a[name]), len(b[name])) {
 			if a[name][i] != b[name][i] && !l.isReplied(pair, a[name][i], b[name][i]) {
 				if name == ScrubID {
-					l.rules = slices.DeleteFunc(l.rules, func(r Scrub) bool { return r.String() == ScrubUUID })
-					l.out.Proposals = slices.DeleteFunc(l.out.Proposals,
-						func(p Proposal) bool { return p.Rule == ScrubUUID }) // ids include them
+					l.retractProposal(ScrubUUID) // ids include them
 				}
 				l.addProposal(name, fmt.Sprintf("%s, then %s", truncateText(a[name][i]), truncateText(b[name][i])))
 				return
 			}
 		}
 	}
+}
+
+func (l *learner) retractProposal(rule string) {
+	l.rules = slices.DeleteFunc(l.rules, func(r Scrub) bool { return r.String() == rule })
+	l.out.Proposals = slices.DeleteFunc(l.out.Proposals, func(p Proposal) bool { return p.Rule == rule })
 }
 
 // proposeOccurring proposes a named rule when it takes out a text that differs elsewhere.
@@ -196,6 +184,25 @@ func isDay(text string, day time.Time) bool {
 }
 
 var indexes = regexp.MustCompile(`\[\d+\]`)
+
+// proposeOwn proposes patterns for the words that still differ, or the whole member where the
+// numbers of words differ. No rule makes an element equal that one side lacks.
+func (l *learner) proposeOwn(changes []change) {
+	for _, c := range changes {
+		path := "$." + indexes.ReplaceAllString(c.Path, "[*]")
+		if c.Path == "" || strings.HasSuffix(c.Path, "]") && (c.Old == "" || c.New == "") {
+			continue
+		}
+		reason := truncateText(c.Old) + ", then " + truncateText(c.New)
+		if patterns := wordPatterns(c); len(patterns) > 0 {
+			for _, p := range patterns {
+				l.addProposal(path+" /"+p+"/", reason)
+			}
+			continue
+		}
+		l.addProposal(path, reason)
+	}
+}
 
 // isAnchor reports whether both texts have the same word at i, and the word is in the requests
 // themselves: patterns apply before the named rules put their marks, such as <date>.

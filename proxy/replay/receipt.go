@@ -150,6 +150,20 @@ func (a *tally) countMissed() (n int) {
 	return n
 }
 
+func (a *tally) countRelaxed(l Level, relaxed RelaxedAnswer) {
+	a.levels[l]++
+	for _, rule := range relaxed.Rules {
+		a.rules[rule]++
+	}
+	if l == Exact && len(relaxed.Rules) == 0 {
+		return // only the order of members or the spelling of a credential differs
+	}
+	a.loose++
+	if len(a.relaxed) < maxListed {
+		a.relaxed = append(a.relaxed, relaxed)
+	}
+}
+
 // Receipt returns what happened so far. It is safe for concurrent use.
 func (p *Replayer) Receipt() Receipt {
 	unused := p.index.unusedInteractions()

@@ -146,20 +146,7 @@ func New(cfg Config) (*Replayer, error) {
 				cfg.Cassette.Name(), r, why))
 		}
 	}
-	recording := cfg.Cassette
-	acquired := taken
-	if cfg.Repeat {
-		acquired = returned
-	}
-	p := &Replayer{cfg: cfg, rules: rules,
-		index: &index{cassette: recording, rules: rules, acquired: acquired, state: make([]state, recording.Len()),
-			urls: map[string]int{}, damage: sync.OnceValue(func() error {
-				// A changed byte can make a request equal to another one.
-				if !recording.Sealed() {
-					return nil
-				}
-				return recording.Verify()
-			})},
+	p := &Replayer{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules, cfg.Repeat),
 		tally: tally{started: cfg.Clock(), rules: map[string]int{}, missed: map[string]int{}}}
 	p.webSockets = sync.OnceValue(p.readSockets)
 	if cfg.Faults != nil {
@@ -209,27 +196,12 @@ func (p *Replayer) sendAnswer(w http.ResponseWriter, r *http.Request, q *lookup,
 	script, consumed := scriptOf(in), true
 	if p.faults != nil || p.cfg.Rechunk != "" {
 		script, consumed = p.applyFaults(script, q, found.at)
-		in.Response.Status, in.Response.Header, in.Response.Trailer = script.Status, script.Header, script.Trailer
-		in.Response.Body, in.Timeline, in.End = script.Body(), nil, cassette.EndEOF
-		if script.End != fault.EOF {
-			in.End = cassette.EndReset
-		}
-		held := time.Duration(0)
-		for _, step := range script.Steps {
-			held += step.Hold
-			if len(step.Data) > 0 {
-				in.Timeline = append(in.Timeline, cassette.Chunk{At: step.At + held, Length: len(step.Data)})
-			}
-		}
+		in = sentInteraction(in, script)
 	}
 	if consumed {
 		p.recordServed(q, found)
 	} else {
-		// A fault kept the answer from its request: the interaction is free again.
-		p.index.release(found.at)
-		p.mu.Lock()
-		p.tally.faulted++
-		p.mu.Unlock()
+		p.releaseFaulted(found.at)
 	}
 	if p.cfg.Observe != nil {
 		in.Request = p.shownRequest(q.redactedRequest())
@@ -287,17 +259,7 @@ func (p *Replayer) recordServed(q *lookup, found match) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tally.levels[found.level]++
-	for _, rule := range relaxed.Rules {
-		p.tally.rules[rule]++
-	}
-	if found.level == Exact && len(relaxed.Rules) == 0 {
-		return // only the order of members or the spelling of a credential differs
-	}
-	p.tally.loose++
-	if len(p.tally.relaxed) < maxListed {
-		p.tally.relaxed = append(p.tally.relaxed, relaxed)
-	}
+	p.tally.countRelaxed(found.level, relaxed)
 }
 
 func (p *Replayer) notifyObserver(in cassette.Interaction, missed bool) {

@@ -214,25 +214,15 @@ func (rs Scrubs) apply(body any, places ...Place) (any, takenOut) {
 	taken, words := takenOut{}, llm.LastUserWords(body)
 	for _, r := range rs {
 		if r.name == "" && r.pattern == nil {
-			body = r.path.editEach(body, func(v any) (any, bool) {
-				text, _ := json.Marshal(v) // what was decoded encodes
-				taken[r.text] = append(taken[r.text], string(text))
-				return nil, false
-			})
+			body = r.cutPath(body, taken)
 		}
 	}
 	if object, ok := body.(map[string]any); ok && !slices.Equal(llm.LastUserWords(body), words) {
-		out := make([]any, len(words))
-		for i, w := range words {
-			out[i] = w
-		}
-		object[wordsMember] = out
+		object[wordsMember] = anyOf(words)
 	}
 	for _, r := range rs {
 		if r.pattern != nil {
-			// What the pattern of a rule matches is taken out.
-			s := &scrubber{name: "…", rule: r.text, taken: taken, pattern: r.pattern}
-			body = r.path.editEach(body, func(v any) (any, bool) { return s.applyTo(v), true })
+			body = r.applyPattern(body, taken)
 		}
 	}
 	for _, name := range scrubNames {
@@ -265,39 +255,35 @@ func (rs Scrubs) patternOf(name string, places []Place) *regexp.Regexp {
 			given = append(given, r.value)
 		}
 	}
-
-	// The value of a name matches in any of the places, as a whole word or path. Both requests are
-	// searched for the values of all places: a user called node must not make "node" differ.
-	var spellings []string
-	for _, p := range places {
-		spellings = append(spellings, spellingsOf(name, p[name])...)
-	}
-	for _, value := range given {
-		spellings = append(spellings, spellingsOf(name, value)...)
-	}
-	if len(spellings) == 0 {
-		return nil
-	}
-	slices.SortFunc(spellings, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	var alternatives []string
-	for _, s := range slices.Compact(spellings) {
-		quoted := regexp.QuoteMeta(s)
-		for _, edge := range wordEdge.FindAllStringIndex(s, -1) {
-			if edge[0] == 0 {
-				quoted = `\b` + quoted
-			}
-			if edge[1] == len(s) {
-				quoted += `\b`
-			}
-		}
-		alternatives = append(alternatives, quoted)
-	}
-	return regexp.MustCompile(strings.Join(alternatives, "|"))
+	return placePattern(name, places, given)
 }
 
 // wordsMember is the member of the body where the last words of the user stay when a path
 // has taken them out.
 const wordsMember = "the user's last words"
+
+func anyOf(words []string) []any {
+	out := make([]any, len(words))
+	for i, w := range words {
+		out[i] = w
+	}
+	return out
+}
+
+// cutPath takes out what the path of a rule leads to.
+func (r Scrub) cutPath(body any, taken takenOut) any {
+	return r.path.editEach(body, func(v any) (any, bool) {
+		text, _ := json.Marshal(v) // what was decoded encodes
+		taken[r.text] = append(taken[r.text], string(text))
+		return nil, false
+	})
+}
+
+// applyPattern takes out what the pattern of a rule matches.
+func (r Scrub) applyPattern(body any, taken takenOut) any {
+	s := &scrubber{name: "…", rule: r.text, taken: taken, pattern: r.pattern}
+	return r.path.editEach(body, func(v any) (any, bool) { return s.applyTo(v), true })
+}
 
 // scrubber applies one rule to all texts of a value.
 type scrubber struct {

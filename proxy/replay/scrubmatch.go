@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -150,6 +151,28 @@ func (p Place) Only(rules Scrubs) Place {
 	return out
 }
 
+// placePattern matches the value of a name in any of the places, as a whole word or
+// path; nil matches nothing. Both requests are searched for the values of all places:
+// a user called node must not make "node" differ.
+func placePattern(name string, places []Place, given []string) *regexp.Regexp {
+	var spellings []string
+	for _, p := range places {
+		spellings = append(spellings, spellingsOf(name, p[name])...)
+	}
+	for _, value := range given {
+		spellings = append(spellings, spellingsOf(name, value)...)
+	}
+	if len(spellings) == 0 {
+		return nil
+	}
+	slices.SortFunc(spellings, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	var alternatives []string
+	for _, s := range slices.Compact(spellings) {
+		alternatives = append(alternatives, wholeWord(s))
+	}
+	return regexp.MustCompile(strings.Join(alternatives, "|"))
+}
+
 // spellingsOf lists how a value is written: a path as it is, as the name of a folder
 // that an agent makes of it, and a folder's own name as part of another path.
 func spellingsOf(name, value string) []string {
@@ -173,6 +196,20 @@ func spellingsOf(name, value string) []string {
 }
 
 var wordEdge = regexp.MustCompile(`^\w|\w$`)
+
+// wholeWord returns a pattern of text that is not part of a longer word.
+func wholeWord(text string) string {
+	quoted := regexp.QuoteMeta(text)
+	for _, edge := range wordEdge.FindAllStringIndex(text, -1) {
+		if edge[0] == 0 {
+			quoted = `\b` + quoted
+		}
+		if edge[1] == len(text) {
+			quoted += `\b`
+		}
+	}
+	return quoted
+}
 
 const (
 	weekday = `(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?`

@@ -32,11 +32,7 @@ func sendScript(w http.ResponseWriter, r *http.Request, s fault.Script, timing T
 		abortReply(w, s.End) // nothing ever came
 	}
 	pace.header = s.Wait
-	record.CopyHeader(w, s.Header)
-	for name := range s.Trailer {
-		w.Header().Add("Trailer", name)
-	}
-	w.WriteHeader(s.Status)
+	sendHeader(w, s)
 	if sendsHeaderFirst(s, timing) {
 		_ = http.NewResponseController(w).Flush()
 	}
@@ -62,6 +58,15 @@ func writeStep(w http.ResponseWriter, data []byte, isLast bool) error {
 	}
 	_, err := w.Write(data)
 	return err
+}
+
+// sendHeader sends the header.
+func sendHeader(w http.ResponseWriter, s fault.Script) {
+	record.CopyHeader(w, s.Header)
+	for name := range s.Trailer {
+		w.Header().Add("Trailer", name)
+	}
+	w.WriteHeader(s.Status)
 }
 
 // sendsHeaderFirst reports whether the header is sent before the first step: when there is time
@@ -158,13 +163,7 @@ func resetConnection(conn net.Conn) {
 // scriptOf returns a reply as it was recorded: one write for each chunk, and a
 // reply that was cut is cut again. An interim status (1xx) counts as no reply.
 func scriptOf(in cassette.Interaction) fault.Script {
-	// The cassette has the total duration, and the chunk times counted from the header; what lies
-	// before the last chunk is the time from the request to the header.
-	header := in.Duration
-	if n := len(in.Timeline); n > 0 {
-		header -= in.Timeline[n-1].At
-	}
-	s := fault.Script{Wait: max(header, 0), End: fault.EOF}
+	s := fault.Script{Wait: untilHeader(in), End: fault.EOF}
 	if in.End != cassette.EndEOF && in.End != "" {
 		s.End = fault.Close
 	}
@@ -172,24 +171,7 @@ func scriptOf(in cassette.Interaction) fault.Script {
 		s.End = fault.Close
 		return s
 	}
-
-	// The recorded header goes without what is not true of the stored body: other recorders keep the
-	// encoding and length of compressed bodies that they stored decompressed. Compressed bytes are
-	// never UTF-8. A reply that has no body may still announce a length.
-	h := in.Response.Header.Clone()
-	if h == nil {
-		h = http.Header{}
-	}
-	if utf8.Valid(in.Response.Body) {
-		h.Del("Content-Encoding")
-	}
-	whole := in.End == cassette.EndEOF || in.End == ""
-	bodiless := in.Request.Method == http.MethodHead || in.Response.Status == http.StatusNotModified
-	wrong := whole && h.Get("Content-Length") != strconv.Itoa(len(in.Response.Body)) && !bodiless
-	if wrong || len(in.Response.Trailer) > 0 {
-		h.Del("Content-Length")
-	}
-	s.Status, s.Header, s.Trailer = in.Response.Status, h, in.Response.Trailer
+	s.Status, s.Header, s.Trailer = in.Response.Status, headerOf(in), in.Response.Trailer
 	rest := in.Response.Body
 	s.Steps = make([]fault.Step, 0, max(len(in.Timeline), 1))
 	for _, chunk := range chunksOf(in) {
@@ -205,6 +187,38 @@ func chunksOf(in cassette.Interaction) []cassette.Chunk {
 		return in.Timeline
 	}
 	return []cassette.Chunk{{Length: len(in.Response.Body)}}
+}
+
+// untilHeader returns the time from the request to the reply's header. The
+// cassette has the total duration and the chunk times counted from the header;
+// what lies before the last chunk is the time to the header.
+func untilHeader(in cassette.Interaction) time.Duration {
+	header := in.Duration
+	if n := len(in.Timeline); n > 0 {
+		header -= in.Timeline[n-1].At
+	}
+	return max(header, 0)
+}
+
+// headerOf returns the recorded header without what is not true of the stored
+// body: other recorders keep the encoding and length of compressed bodies that
+// they stored decompressed. Compressed bytes are never UTF-8. A reply that has
+// no body may still announce a length.
+func headerOf(in cassette.Interaction) http.Header {
+	h := in.Response.Header.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	if utf8.Valid(in.Response.Body) {
+		h.Del("Content-Encoding")
+	}
+	whole := in.End == cassette.EndEOF || in.End == ""
+	bodiless := in.Request.Method == http.MethodHead || in.Response.Status == http.StatusNotModified
+	wrong := whole && h.Get("Content-Length") != strconv.Itoa(len(in.Response.Body)) && !bodiless
+	if wrong || len(in.Response.Trailer) > 0 {
+		h.Del("Content-Length")
+	}
+	return h
 }
 
 // applyFaults changes a script as Config.Faults and Config.Rechunk say, and reports whether the
@@ -236,4 +250,31 @@ func (p *Replayer) recordFaults(fired []fault.Fired) {
 	for _, f := range fired {
 		p.cfg.Log(p.cfg.Cassette.Name() + ": fault: " + f.String())
 	}
+}
+
+// releaseFaulted releases an interaction whose answer a fault kept from its
+// request.
+func (p *Replayer) releaseFaulted(at int) {
+	p.index.release(at)
+	p.mu.Lock()
+	p.tally.faulted++
+	p.mu.Unlock()
+}
+
+// sentInteraction returns a recorded interaction with the reply that was sent in
+// its place.
+func sentInteraction(in cassette.Interaction, s fault.Script) cassette.Interaction {
+	in.Response.Status, in.Response.Header, in.Response.Trailer = s.Status, s.Header, s.Trailer
+	in.Response.Body, in.Timeline, in.End = s.Body(), nil, cassette.EndEOF
+	if s.End != fault.EOF {
+		in.End = cassette.EndReset
+	}
+	held := time.Duration(0)
+	for _, step := range s.Steps {
+		held += step.Hold
+		if len(step.Data) > 0 {
+			in.Timeline = append(in.Timeline, cassette.Chunk{At: step.At + held, Length: len(step.Data)})
+		}
+	}
+	return in
 }

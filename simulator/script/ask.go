@@ -211,7 +211,6 @@ func (c *Conversation) AddText(content *tree.Node) {
 // StartPrompt begins again with the user's words. The words of the last prompt again,
 // behind results that the model has not answered yet, are not a prompt.
 func (c *Conversation) StartPrompt(content *tree.Node) {
-
 	// A conversation without words of the user: agents wrap what they want titled or summarised.
 	if text := Texts(content); text != "" {
 		c.wrapped = text

@@ -137,7 +137,6 @@ func (s *Simulation) withGrease(r Reply, frames [][]byte) [][]byte {
 		frames = slices.Insert(slices.Clone(frames), 0, frames[0])
 	}
 	if has(specs.GreaseEvent) && stream && len(frames) > 0 {
-
 		// Make room for one event after the first: OpenAI numbers them.
 		out := slices.Clone(frames)
 		for i := 1; i < len(out); i++ {

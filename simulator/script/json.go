@@ -98,7 +98,6 @@ func AppendMembers(out []byte, members ...any) []byte {
 func appendString(out []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-
 			// What only encoding/json escapes or replaces.
 			if strings.ContainsAny(s, "\u2028\u2029") || !utf8.ValidString(s) {
 				return append(out, plainJSON(s)...)

@@ -30,9 +30,14 @@ func (f *Frame) Root() *cobra.Command {
 	if f.Program.Settings != nil {
 		f.Program.Settings.addConfigFlag(root)
 	}
+	addVersionFlag(root)
+	root.AddCommand(f.versionCommand())
+	return root
+}
 
-	// Cobra's own --version has a template, and a program that executes templates keeps every
-	// exported method of all its types.
+// addVersionFlag adds --version. Cobra's own one has a template, and a program that executes
+// templates keeps every exported method of all its types.
+func addVersionFlag(root *cobra.Command) {
 	shown := root.Flags().Bool("version", false, "version for "+root.Name())
 	help := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
@@ -42,8 +47,6 @@ func (f *Frame) Root() *cobra.Command {
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), root.Name(), Version())
 		return err //nolint:wrapcheck // of stdout
 	}
-	root.AddCommand(f.versionCommand())
-	return root
 }
 
 // prepareCommand fills the flags of a command from its settings and calls the program's
@@ -62,36 +65,7 @@ func (f *Frame) prepareCommand(cmd *cobra.Command) error {
 		return err
 	}
 	if f.Program.Settings != nil {
-		// Set the flags of cmd that the command line left alone.
-		known := settingsOf(cmd.Root())
-		if err := f.checkVariables(known); err != nil {
-			return err
-		}
-		path, err := f.configPath(cmd)
-		if err != nil {
-			return err
-		}
-		file, err := readSettings(path, known)
-		if err != nil {
-			return err
-		}
-		var used []string
-		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-			if err != nil || flag.Changed || !isSetting(flag) {
-				return
-			}
-			variable := rowOf(flag).EnvironmentVariables(f.variablePrefix())[0]
-			if value := f.Getenv(variable); value != "" {
-				err = f.applySetting(cmd, flag, variable, value)
-			} else if file.IsSet(flag.Name) {
-				used = append(used, flag.Name)
-				err = f.applySetting(cmd, flag, path+": "+flag.Name, file.Get(flag.Name))
-			}
-		})
-		if len(used) > 0 && err == nil {
-			f.Note("from %s: %s", path, strings.Join(used, ", "))
-		}
-		if err != nil {
+		if err := f.applySettings(cmd); err != nil {
 			return err
 		}
 	}
@@ -143,9 +117,11 @@ func SubCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	return unknownCommand(cmd, args[0])
+}
 
-	// Name the command that was probably meant, or all there are.
-	name := args[0]
+// unknownCommand names the command that was probably meant, or all there are.
+func unknownCommand(cmd *cobra.Command, name string) error {
 	var names []string
 	for _, c := range cmd.Commands() {
 		if !c.Hidden && c.Name() != "help" && c.Name() != "completion" {

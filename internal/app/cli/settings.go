@@ -74,6 +74,39 @@ func (s *Settings) addConfigFlag(root *cobra.Command) {
 
 func (f *Frame) variablePrefix() string { return strings.ToUpper(f.Program.Name) + "_" }
 
+// applySettings sets the flags of cmd that the command line left alone.
+func (f *Frame) applySettings(cmd *cobra.Command) error {
+	known := settingsOf(cmd.Root())
+	if err := f.checkVariables(known); err != nil {
+		return err
+	}
+	path, err := f.configPath(cmd)
+	if err != nil {
+		return err
+	}
+	file, err := readSettings(path, known)
+	if err != nil {
+		return err
+	}
+	var used []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if err != nil || flag.Changed || !isSetting(flag) {
+			return
+		}
+		variable := rowOf(flag).EnvironmentVariables(f.variablePrefix())[0]
+		if value := f.Getenv(variable); value != "" {
+			err = f.applySetting(cmd, flag, variable, value)
+		} else if file.IsSet(flag.Name) {
+			used = append(used, flag.Name)
+			err = f.applySetting(cmd, flag, path+": "+flag.Name, file.Get(flag.Name))
+		}
+	})
+	if len(used) > 0 && err == nil {
+		f.Note("from %s: %s", path, strings.Join(used, ", "))
+	}
+	return err
+}
+
 // checkVariables refuses variables that are nearly the one of a flag: a gate that
 // is switched on by a misspelt name would be off. Others may belong to another tool.
 func (f *Frame) checkVariables(settings setting.Table) error {

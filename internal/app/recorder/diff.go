@@ -72,36 +72,36 @@ Exit codes: 0 equal, 1 different, 2 wrong usage, 3 equal but for what was left o
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			old := args[0]
-			fresh := args[1]
-			done := a.ShowElapsed("comparing with " + old)
-			d, err := a.DiffFiles(old, fresh)
-			done()
-			if err != nil {
-				return err
-			}
-			d.Old, d.New = old, fresh
-			exit := ExitGate
-			switch {
-			case d.Equal && len(d.Lost) > 0:
-				exit = ExitIncomplete
-			case d.Equal:
-				exit = ExitOK
-			}
-			a.SayList("left out", d.Lost)
-			if asJSON {
-				if err := a.WriteJSON(d); err != nil {
-					return err
-				}
-				return cli.Exit(exit)
-			}
-			PrintDiff(a.Stdout, d)
-			return cli.Exit(exit)
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.diffRecordings(args[0], args[1], asJSON) },
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+func (a *app) diffRecordings(old, fresh string, asJSON bool) error {
+	done := a.ShowElapsed("comparing with " + old)
+	d, err := a.DiffFiles(old, fresh)
+	done()
+	if err != nil {
+		return err
+	}
+	d.Old, d.New = old, fresh
+	exit := ExitGate
+	switch {
+	case d.Equal && len(d.Lost) > 0:
+		exit = ExitIncomplete
+	case d.Equal:
+		exit = ExitOK
+	}
+	a.SayList("left out", d.Lost)
+	if asJSON {
+		if err := a.WriteJSON(d); err != nil {
+			return err
+		}
+		return cli.Exit(exit)
+	}
+	PrintDiff(a.Stdout, d)
+	return cli.Exit(exit)
 }
 
 // DiffFiles compares two recordings or interactions, each given as FILE or FILE#N.
@@ -114,14 +114,7 @@ func (a *app) DiffFiles(old, fresh string) (difference, error) {
 	if err != nil {
 		return difference{}, err
 	}
-	d := difference{Schema: "recorder.diff.v1", Equal: true, Pairs: []pair{}, Lost: slices.Concat(x.lost, y.lost)}
-	renaming := event.NewRenaming()
-	for _, m := range matchInteractions(x, y) {
-		p := pairOf(x, y, m, renaming)
-		d.Equal = d.Equal && p.isEqual()
-		d.Pairs = append(d.Pairs, p)
-	}
-	return d, nil
+	return compareSides(x, y), nil
 }
 
 // side is one of two recordings that are compared, with ids by their common names.
@@ -230,6 +223,18 @@ func (s *side) requestAddress(i int) string {
 	return s.list[i].Request.Method + " " + path
 }
 
+// compareSides pairs the interactions of two sides and lists where each pair differs.
+func compareSides(a, b *side) difference {
+	d := difference{Schema: "recorder.diff.v1", Equal: true, Pairs: []pair{}, Lost: slices.Concat(a.lost, b.lost)}
+	renaming := event.NewRenaming()
+	for _, m := range matchInteractions(a, b) {
+		p := pairOf(a, b, m, renaming)
+		d.Equal = d.Equal && p.isEqual()
+		d.Pairs = append(d.Pairs, p)
+	}
+	return d
+}
+
 // matchInteractions pairs the interactions whose requests are equal, in order, and between them
 // those that ask for the same operation, in order. Two interactions that were named by number
 // are a pair.
@@ -300,13 +305,17 @@ func pairOf(a, b *side, m [2]int, renaming *event.Renaming) (p pair) {
 	x, y := a.list[m[0]], b.list[m[1]]
 	p.Asked = requestChanges(a, b, m, renaming)
 	p.Said = event.Changes(a.replies[m[0]], b.replies[m[1]], renaming)
-	// Findings that are among the changes of what was said are left out.
-	found := event.Compare([]event.Pair{{Old: event.ReplyOf(x), New: event.ReplyOf(y)}})
-	said := p.Said
+	p.Shape = shapeFindings(event.Compare([]event.Pair{{Old: event.ReplyOf(x), New: event.ReplyOf(y)}}), p.Said)
+	p.Times = TimesOf(x, y)
+	return p
+}
+
+// shapeFindings leaves out the findings that are among the changes of what was said.
+func shapeFindings(found []event.Finding, said []event.Change) []event.Finding {
 	for i := range found {
 		found[i].Pairs = nil // there is only one
 	}
-	p.Shape = slices.DeleteFunc(found, func(f event.Finding) bool {
+	return slices.DeleteFunc(found, func(f event.Finding) bool {
 		return slices.ContainsFunc(said, func(c event.Change) bool {
 			token, _, _ := strings.Cut(c.Item, " ")
 			alone := c.Kind == event.Added || c.Kind == event.Removed
@@ -314,8 +323,6 @@ func pairOf(a, b *side, m [2]int, renaming *event.Renaming) (p pair) {
 				alone && token == f.Event && (f.Rule == "event-gone" || f.Rule == "event-new")
 		})
 	})
-	p.Times = TimesOf(x, y)
-	return p
 }
 
 // requestChanges lists how two requests differ.

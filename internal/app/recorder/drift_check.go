@@ -51,18 +51,7 @@ func (a *app) withCheck(cmd *cobra.Command, f *modeFlags) *cobra.Command {
 	set.Lookup("json").Usage += ", with --check"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if x.on {
-			ctx := cmd.Context()
-			if f.cassette == "" {
-				return cli.Usage("--cassette: missing; name the file to check")
-			}
-			failOn, err := event.ParseSeverity(x.failOn)
-			if err != nil {
-				return cli.Usage("--fail-on %w", err)
-			}
-			if x.budget.requests < 1 || x.budget.tokens < 1 || x.maxBytes < 1 || x.timeout <= 0 {
-				return cli.Usage("--max-requests, --max-tokens, --max-bytes and --timeout: have to be above 0")
-			}
-			return a.checkCassette(ctx, f, x, failOn)
+			return a.checkDrift(cmd.Context(), f, x)
 		}
 		for _, name := range checkFlags {
 			if set.Changed(name) {
@@ -72,6 +61,21 @@ func (a *app) withCheck(cmd *cobra.Command, f *modeFlags) *cobra.Command {
 		return record(cmd, args)
 	}
 	return cmd
+}
+
+// checkDrift checks the flags, and then the cassette.
+func (a *app) checkDrift(ctx context.Context, f *modeFlags, x checkSettings) error {
+	if f.cassette == "" {
+		return cli.Usage("--cassette: missing; name the file to check")
+	}
+	failOn, err := event.ParseSeverity(x.failOn)
+	if err != nil {
+		return cli.Usage("--fail-on %w", err)
+	}
+	if x.budget.requests < 1 || x.budget.tokens < 1 || x.maxBytes < 1 || x.timeout <= 0 {
+		return cli.Usage("--max-requests, --max-tokens, --max-bytes and --timeout: have to be above 0")
+	}
+	return a.checkCassette(ctx, f, x, failOn)
 }
 
 // driftReport is what a check found.
@@ -124,7 +128,21 @@ func (a *app) checkCassette(ctx context.Context, f *modeFlags, x checkSettings, 
 		DryRun: x.dryRun, FailOn: failOn,
 		Planned: nonNil(p.send), Checked: []checkedReply{}, Inconclusive: []leftOut{}, Skipped: nonNil(p.skip),
 		Findings: []event.Finding{}}
-	// What the check will cost is said before anything is sent.
+	a.sayCost(r, p)
+	if !x.dryRun {
+		s := &sender{k.transport, keys, x.maxBytes, x.timeout, time.Now}
+		k.resendPlanned(ctx, s, t.List, p, x.budget, r)
+	}
+	r.judgeReplies()
+	return a.printAndExit(r, x)
+}
+
+// nonNil returns a copy of a list that is not nil: JSON shows it as a list even when it is
+// empty.
+func nonNil[T any](list []T) []T { return append([]T{}, list...) }
+
+// sayCost prints what a check will cost, before anything is sent.
+func (a *app) sayCost(r *driftReport, p resendPlan) {
 	most := 0
 	for _, t := range p.send {
 		most += max(t.Most, t.Output)
@@ -135,30 +153,7 @@ func (a *app) checkCassette(ctx context.Context, f *modeFlags, x checkSettings, 
 		a.Say("%s: is %s, no recording of the provider itself; what differs may be the stand-in's", r.Cassette,
 			r.Provenance)
 	}
-	if !x.dryRun {
-		s := &sender{k.transport, keys, x.maxBytes, x.timeout, time.Now}
-		k.resendPlanned(ctx, s, t.List, p, x.budget, r)
-	}
-	r.Summary = map[string]int{}
-	for _, name := range event.Severities() {
-		r.Summary[name] = 0
-	}
-	for _, f := range event.Compare(r.pairs) {
-		for i, pair := range f.Pairs {
-			f.Pairs[i] = r.numbers[pair]
-		}
-		r.Findings = append(r.Findings, f)
-	}
-	slices.SortStableFunc(r.Findings, func(a, b event.Finding) int { return int(b.Severity) - int(a.Severity) })
-	for _, f := range r.Findings {
-		r.Summary[f.Severity.String()]++
-	}
-	return a.printAndExit(r, x)
 }
-
-// nonNil returns a copy of a list that is not nil: JSON shows it as a list even when it is
-// empty.
-func nonNil[T any](list []T) []T { return append([]T{}, list...) }
 
 // resendPlanned sends the planned requests, one after the other, until the budget is spent.
 // Replies are redacted before anything is kept of them.
@@ -186,28 +181,30 @@ func (k *modeEnv) resendPlanned(ctx context.Context, s *sender, list []cassette.
 				TimesOf(old, fresh)})
 			r.pairs = append(r.pairs, event.Pair{Old: event.ReplyOf(old), New: event.ReplyOf(fresh)})
 			r.numbers = append(r.numbers, t.Interaction)
-			// Add the duties that the new reply neglects and the recorded one did not. The words are those of
-			// the duty: a report of drift holds nothing of what was said.
-			before := neglectedDuties(t.Provider, old)
-			for _, d := range neglectedDuties(t.Provider, fresh) {
-				if slices.ContainsFunc(before, func(b *specs.Duty) bool { return b.ID == d.ID }) {
-					continue
-				}
-				f := event.Finding{Severity: severities[d.Consequence], Rule: "duty", Group: event.ReplyOf(fresh).Group,
-					New: d.ID + ": " + d.Demand}
-				at := slices.IndexFunc(r.Findings,
-					func(o event.Finding) bool { return o.Group == f.Group && o.New == f.New })
-				if at < 0 {
-					at, r.Findings = len(r.Findings), append(r.Findings, f)
-				}
-				r.Findings[at].Pairs = append(r.Findings[at].Pairs, t.Interaction)
-			}
+			r.addNeglected(t, old, fresh)
 		}
 	}
 }
 
 func (r *driftReport) addInconclusive(t plannedRequest, reason string) {
 	r.Inconclusive = append(r.Inconclusive, leftOut{t.Interaction, reason})
+}
+
+func (r *driftReport) judgeReplies() {
+	r.Summary = map[string]int{}
+	for _, name := range event.Severities() {
+		r.Summary[name] = 0
+	}
+	for _, f := range event.Compare(r.pairs) {
+		for i, pair := range f.Pairs {
+			f.Pairs[i] = r.numbers[pair]
+		}
+		r.Findings = append(r.Findings, f)
+	}
+	slices.SortStableFunc(r.Findings, func(a, b event.Finding) int { return int(b.Severity) - int(a.Severity) })
+	for _, f := range r.Findings {
+		r.Summary[f.Severity.String()]++
+	}
 }
 
 // printAndExit prints a report and ends with its exit code. A check that could not
@@ -218,39 +215,7 @@ func (a *app) printAndExit(r *driftReport, x checkSettings) error {
 			return err
 		}
 	} else {
-		w := a.Stdout
-		if r.DryRun {
-			for _, t := range r.Planned {
-				fmt.Fprintf(w, "would send  #%d  %s %s, about %d + %d tokens\n", t.Interaction, t.Provider, t.Model,
-					t.Input, t.Output)
-			}
-		}
-		for _, group := range []struct {
-			title string
-			list  []leftOut
-		}{{"left out", r.Skipped}, {"unclear", r.Inconclusive}} {
-			for _, l := range group.list {
-				fmt.Fprintf(w, "%-10s  #%d  %s\n", group.title, l.Interaction, Abbreviate(l.Reason))
-			}
-		}
-		for _, f := range r.Findings {
-			line := fmt.Sprintf("%-10s  %s: %s", f.Severity, f.Group, FindingText(f))
-			if len(f.Pairs) > 0 {
-				list := f.Pairs
-				slices.Sort(list)
-				parts := make([]string, len(list))
-				for i, n := range list {
-					parts[i] = "#" + numberText(n)
-				}
-				line += " (" + strings.Join(parts, " ") + ")"
-			}
-			fmt.Fprintln(w, line)
-		}
-		if !r.DryRun {
-			fmt.Fprintf(w, "%s checked, about %d tokens: %d breaking, %d notable, %d cosmetic\n",
-				cli.Count(len(r.Checked), "reply", "replies"),
-				r.spent, r.Summary["breaking"], r.Summary["notable"], r.Summary["cosmetic"])
-		}
+		a.printReport(r)
 	}
 	worst, found := event.Worst(r.Findings)
 	switch {
@@ -261,6 +226,46 @@ func (a *app) printAndExit(r *driftReport, x checkSettings) error {
 		return cli.Exit(ExitIncomplete)
 	}
 	return nil
+}
+
+func (a *app) printReport(r *driftReport) {
+	w := a.Stdout
+	if r.DryRun {
+		for _, t := range r.Planned {
+			fmt.Fprintf(w, "would send  #%d  %s %s, about %d + %d tokens\n", t.Interaction, t.Provider, t.Model,
+				t.Input, t.Output)
+		}
+	}
+	for _, group := range []struct {
+		title string
+		list  []leftOut
+	}{{"left out", r.Skipped}, {"unclear", r.Inconclusive}} {
+		for _, l := range group.list {
+			fmt.Fprintf(w, "%-10s  #%d  %s\n", group.title, l.Interaction, Abbreviate(l.Reason))
+		}
+	}
+	for _, f := range r.Findings {
+		line := fmt.Sprintf("%-10s  %s: %s", f.Severity, f.Group, FindingText(f))
+		if len(f.Pairs) > 0 {
+			line += " (" + interactionNumbers(f.Pairs) + ")"
+		}
+		fmt.Fprintln(w, line)
+	}
+	if !r.DryRun {
+		fmt.Fprintf(w, "%s checked, about %d tokens: %d breaking, %d notable, %d cosmetic\n",
+			cli.Count(len(r.Checked), "reply", "replies"),
+			r.spent, r.Summary["breaking"], r.Summary["notable"], r.Summary["cosmetic"])
+	}
+}
+
+// interactionNumbers names interactions.
+func interactionNumbers(list []int) string {
+	slices.Sort(list)
+	parts := make([]string, len(list))
+	for i, n := range list {
+		parts[i] = "#" + numberText(n)
+	}
+	return strings.Join(parts, " ")
 }
 
 func numberText(n int) string { return strconv.Itoa(n) }
@@ -289,4 +294,22 @@ func neglectedDuties(provider string, in cassette.Interaction) (duties []*specs.
 		}
 	}
 	return duties
+}
+
+// addNeglected adds the duties that the new reply neglects and the recorded one did not. The words
+// are those of the duty: a report of drift holds nothing of what was said.
+func (r *driftReport) addNeglected(t plannedRequest, old, fresh cassette.Interaction) {
+	before := neglectedDuties(t.Provider, old)
+	for _, d := range neglectedDuties(t.Provider, fresh) {
+		if slices.ContainsFunc(before, func(b *specs.Duty) bool { return b.ID == d.ID }) {
+			continue
+		}
+		f := event.Finding{Severity: severities[d.Consequence], Rule: "duty", Group: event.ReplyOf(fresh).Group,
+			New: d.ID + ": " + d.Demand}
+		at := slices.IndexFunc(r.Findings, func(o event.Finding) bool { return o.Group == f.Group && o.New == f.New })
+		if at < 0 {
+			at, r.Findings = len(r.Findings), append(r.Findings, f)
+		}
+		r.Findings[at].Pairs = append(r.Findings[at].Pairs, t.Interaction)
+	}
 }

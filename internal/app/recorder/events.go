@@ -43,40 +43,9 @@ func (a *app) inspectOne(t *selection, x inspection) error {
 			"trailers":         in.Response.Trailer, "events": eventRows(events, stalls)})
 	}
 	w := a.Stdout
-	// What was asked and what came back.
-	asks := event.Summarise(in.Request)
-	said := []string{strings.TrimSpace(event.Provider(in.Request) + " " + string(event.Operation(in.Request)))}
-	if asks.Model != "" {
-		said = append(said, asks.Model)
-	}
-	said = append(said, cli.Count(asks.Messages, "message", "messages"))
-	if len(asks.Tools) > 0 {
-		said = append(said, cli.Count(len(asks.Tools), "tool", "tools")+" ("+strings.Join(asks.Tools, ", ")+")")
-	}
-	if asks.MaxTokens > 0 {
-		said = append(said, fmt.Sprintf("at most %d tokens", asks.MaxTokens))
-	}
-	fmt.Fprintf(w, "%s#%d: %s\n", terminal.Line(t.file), t.first, terminal.Line(in.Request.Method+" "+in.Request.URL))
-	fmt.Fprintf(w, "asked     %s, %d bytes, %s\n", terminal.Line(strings.Join(said, ", ")), len(in.Request.Body),
-		terminal.Line(cmp.Or(in.Request.Proto, "protocol unknown")))
-	printHeaders(w, in.Request.Header)
-	fmt.Fprintf(w, "answered  %d, %s, %d bytes in %s, %s, %s; %s\n", in.Response.Status,
-		terminal.Line(cmp.Or(in.Response.Proto, "protocol unknown")),
-		len(in.Response.Body), cli.Count(len(in.Timeline), "chunk", "chunks"),
-		cli.Count(len(events), "event", "events"),
-		terminal.Line(cmp.Or(endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in))), "end unknown")),
-		replyPace(in, events)+nominalNote(t))
-	printHeaders(w, in.Response.Header)
-	printHeaders(w, in.Response.Trailer)
+	printExchange(w, t, in, events)
 	if x.unfold {
-		// A line for each event.
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "#\tAT\tBYTE\tSIZE\tEVENT\tDATA")
-		for i, e := range events {
-			fmt.Fprintf(t, "%d\t%v\t%d\t%d\t%s%s\t%s\n", e.Index, roundTime(e.At), e.Start, e.End-e.Start,
-				Abbreviate(e.Name), eventMarks(e, stalls[i]), Abbreviate(string(e.Data)))
-		}
-		return t.Flush()
+		return printEvents(w, events, stalls)
 	}
 	return printFolded(w, events, stalls)
 }
@@ -121,6 +90,34 @@ func stallsOf(events []event.Event) map[int]time.Duration {
 	return stalls
 }
 
+// printExchange prints what was asked and what came back.
+func printExchange(w io.Writer, t *selection, in cassette.Interaction, events []event.Event) {
+	asks := event.Summarise(in.Request)
+	said := []string{strings.TrimSpace(event.Provider(in.Request) + " " + string(event.Operation(in.Request)))}
+	if asks.Model != "" {
+		said = append(said, asks.Model)
+	}
+	said = append(said, cli.Count(asks.Messages, "message", "messages"))
+	if len(asks.Tools) > 0 {
+		said = append(said, cli.Count(len(asks.Tools), "tool", "tools")+" ("+strings.Join(asks.Tools, ", ")+")")
+	}
+	if asks.MaxTokens > 0 {
+		said = append(said, fmt.Sprintf("at most %d tokens", asks.MaxTokens))
+	}
+	fmt.Fprintf(w, "%s#%d: %s\n", terminal.Line(t.file), t.first, terminal.Line(in.Request.Method+" "+in.Request.URL))
+	fmt.Fprintf(w, "asked     %s, %d bytes, %s\n", terminal.Line(strings.Join(said, ", ")), len(in.Request.Body),
+		terminal.Line(cmp.Or(in.Request.Proto, "protocol unknown")))
+	printHeaders(w, in.Request.Header)
+	fmt.Fprintf(w, "answered  %d, %s, %d bytes in %s, %s, %s; %s\n", in.Response.Status,
+		terminal.Line(cmp.Or(in.Response.Proto, "protocol unknown")),
+		len(in.Response.Body), cli.Count(len(in.Timeline), "chunk", "chunks"),
+		cli.Count(len(events), "event", "events"),
+		terminal.Line(cmp.Or(endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in))), "end unknown")),
+		replyPace(in, events)+nominalNote(t))
+	printHeaders(w, in.Response.Header)
+	printHeaders(w, in.Response.Trailer)
+}
+
 // replyPace says how fast a reply came.
 func replyPace(in cassette.Interaction, events []event.Event) string {
 	if len(in.Timeline) == 0 || len(events) == 0 {
@@ -144,6 +141,17 @@ func printHeaders(w io.Writer, h http.Header) {
 			fmt.Fprintf(w, "          %s: %s\n", Abbreviate(name), Abbreviate(value))
 		}
 	}
+}
+
+// printEvents prints a line for each event.
+func printEvents(w io.Writer, events []event.Event, stalls map[int]time.Duration) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "#\tAT\tBYTE\tSIZE\tEVENT\tDATA")
+	for i, e := range events {
+		fmt.Fprintf(t, "%d\t%v\t%d\t%d\t%s%s\t%s\n", e.Index, roundTime(e.At), e.Start, e.End-e.Start,
+			Abbreviate(e.Name), eventMarks(e, stalls[i]), Abbreviate(string(e.Data)))
+	}
+	return t.Flush()
 }
 
 // printFolded prints a line for each thing that was said.

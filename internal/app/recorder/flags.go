@@ -173,10 +173,7 @@ func (f *modeFlags) checkValues() error {
 	case f.receipt != "" && perSession(f.cassette) && !perSession(f.receipt):
 		return cli.Usage("--receipt %s: each session has its own; put {session} into the name", f.receipt)
 	}
-	if f.faults.seed.set && f.faults.rechunk.seed.set && f.faults.seed.n != f.faults.rechunk.seed.n {
-		return cli.Usage("--rechunk %s: --seed says %s; give one seed", &f.faults.rechunk, &f.faults.seed)
-	}
-	return nil
+	return f.faults.checkSeeds()
 }
 
 // upstreamBases reads provider=URL pairs. It refuses the proxy's own address, to which each
@@ -407,6 +404,14 @@ func (d *faultFlags) hideFlags(set *pflag.FlagSet) {
 	for _, name := range []string{"rechunk", "faults", "seed"} {
 		hideFlag(set, name)
 	}
+}
+
+// checkSeeds refuses two seeds.
+func (d *faultFlags) checkSeeds() error {
+	if d.seed.set && d.rechunk.seed.set && d.seed.n != d.rechunk.seed.n {
+		return cli.Usage("--rechunk %s: --seed says %s; give one seed", &d.rechunk, &d.seed)
+	}
+	return nil
 }
 
 // faultSettings are the values of the flags.

@@ -45,28 +45,7 @@ redaction does not reach is not saved (exit 1). The provenance is "import", unle
 F is the export of a cassette that a simulator or another stand-in answered. --json
 prints recorder.written.v1.`,
 		Args: OneFile,
-		RunE: func(_ *cobra.Command, args []string) error {
-			path := args[0]
-			switch {
-			case f.cassette == "":
-				return cli.Usage("--cassette: missing; name the file to write")
-			case !slices.Contains(formatNames(), f.from):
-				return cli.Usage("--from %s: unknown; one of %s%s", f.from, strings.Join(formatNames(), ", "),
-					spelling.Hint(f.from, formatNames()))
-			}
-			done := a.ShowElapsed("reading " + path)
-			rec, err := readRecording(path)
-			done()
-			switch {
-			case err != nil:
-				return cli.Usage("%w", err)
-			case rec.Format == interchange.Cassette:
-				return cli.Usage("%s: is a cassette already; copy it", path)
-			case f.from != anyFormat && f.from != string(rec.Format):
-				return cli.Usage("%s: is %s, not %s; leave --from out", path, rec.Format, f.from)
-			}
-			return a.importRecording(rec, f)
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.importFile(args[0], f) },
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.cassette, "cassette", "", "the cassette `file` to write")
@@ -85,6 +64,28 @@ func formatNames() []string {
 		names = append(names, string(f))
 	}
 	return names
+}
+
+func (a *app) importFile(path string, f *importFlags) error {
+	switch {
+	case f.cassette == "":
+		return cli.Usage("--cassette: missing; name the file to write")
+	case !slices.Contains(formatNames(), f.from):
+		return cli.Usage("--from %s: unknown; one of %s%s", f.from, strings.Join(formatNames(), ", "),
+			spelling.Hint(f.from, formatNames()))
+	}
+	done := a.ShowElapsed("reading " + path)
+	rec, err := readRecording(path)
+	done()
+	switch {
+	case err != nil:
+		return cli.Usage("%w", err)
+	case rec.Format == interchange.Cassette:
+		return cli.Usage("%s: is a cassette already; copy it", path)
+	case f.from != anyFormat && f.from != string(rec.Format):
+		return cli.Usage("%s: is %s, not %s; leave --from out", path, rec.Format, f.from)
+	}
+	return a.importRecording(rec, f)
 }
 
 // readRecording reads a file, or a folder of the corpus layout.

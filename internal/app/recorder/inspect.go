@@ -65,36 +65,7 @@ func (a *app) inspectCommand() *cobra.Command {
 		Long: `List a cassette's interactions, or with -i N (or F#N) show one of them:
 what was asked, what came back, and its events with the time and the byte
 where each begins. Pieces of one text are one line; --unfold shows each.`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			file, n, err := parsePlace(args[0])
-			if err != nil {
-				return err
-			}
-			if x.n < Everything {
-				return cli.Usage("-i %d: interactions are counted from 0", x.n)
-			}
-			if n = max(n, x.n); n == Everything && (x.body != "" || x.unfold) {
-				return cli.Usage("inspect: --body and --unfold are about one interaction; name it with -i N")
-			}
-			if n == Everything {
-				return a.inspectAll(file, x.json)
-			}
-			t, err := Read(file, n)
-			switch {
-			case err != nil:
-				return err
-			case x.body != "":
-				// The body is written as it was recorded; terminals get it without control characters.
-				in := t.List[0]
-				body, known := map[string][]byte{"request": in.Request.Body, "response": in.Response.Body}[x.body]
-				if !known {
-					return cli.Usage("--body %s: is request or response", x.body)
-				}
-				_, err := a.Data().Write(body)
-				return err
-			}
-			return a.inspectOne(t, x)
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.inspectFile(args[0], x) },
 	}
 	cli.AddJSONFlag(cmd, &x.json)
 	cmd.Flags().IntVarP(&x.n, "interaction", "i", Everything, "show interaction `N`, counted from 0")
@@ -102,6 +73,40 @@ where each begins. Pieces of one text are one line; --unfold shows each.`,
 	cmd.Flags().StringVar(&x.body, "body", "", "with -i: print the bytes of its `request or response`, nothing else")
 	cmd.Flags().BoolVar(&x.unfold, "unfold", false, "with -i: a line for each event")
 	return cmd
+}
+
+func (a *app) inspectFile(arg string, x inspection) error {
+	file, n, err := parsePlace(arg)
+	if err != nil {
+		return err
+	}
+	if x.n < Everything {
+		return cli.Usage("-i %d: interactions are counted from 0", x.n)
+	}
+	if n = max(n, x.n); n == Everything && (x.body != "" || x.unfold) {
+		return cli.Usage("inspect: --body and --unfold are about one interaction; name it with -i N")
+	}
+	if n == Everything {
+		return a.inspectAll(file, x.json)
+	}
+	t, err := Read(file, n)
+	switch {
+	case err != nil:
+		return err
+	case x.body != "":
+		return a.writeBody(t.List[0], x.body)
+	}
+	return a.inspectOne(t, x)
+}
+
+// writeBody writes a body as it was recorded. Terminals get it without control characters.
+func (a *app) writeBody(in cassette.Interaction, side string) error {
+	body, known := map[string][]byte{"request": in.Request.Body, "response": in.Response.Body}[side]
+	if !known {
+		return cli.Usage("--body %s: is request or response", side)
+	}
+	_, err := a.Data().Write(body)
+	return err
 }
 
 func (a *app) inspectAll(file string, asJSON bool) error {

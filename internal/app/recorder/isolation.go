@@ -7,12 +7,34 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
+
+// enterSandbox prepares a network of its own for the program, with the listener of the proxy in
+// it. given are the flags of the command line.
+func (f *modeFlags) enterSandbox(ctx context.Context, given []string) error {
+	for _, name := range []string{"listen", "session-listen"} {
+		if slices.Contains(given, name) {
+			return cli.Usage("--%s: does nothing with --isolate, where only the program reaches the proxy", name)
+		}
+	}
+	level, err := isolate.Detect(ctx, isolate.Auto)
+	if err == nil {
+		err = checkLevel(level)
+	}
+	if err == nil {
+		f.sandbox, err = isolate.New(isolate.Config{Level: level})
+	}
+	if err == nil {
+		f.listener, err = f.sandbox.Listen()
+	}
+	return err
+}
 
 // checkLevel returns an error where the system cannot keep the program away from the network.
 func checkLevel(level isolate.Level) error {

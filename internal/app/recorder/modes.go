@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/cassette"
@@ -54,10 +53,25 @@ func (a *app) inCI() bool {
 	return !slices.Contains([]string{"", "0", "false"}, strings.ToLower(a.Getenv("CI")))
 }
 
+func (a *app) recordCommand() *cobra.Command {
+	return a.modeCommand(&modeFlags{mode: modeRecord}, "record --cassette F",
+		"Record the traffic of programs that are pointed at the proxy, until interrupted")
+}
+
+func (a *app) replayCommand() *cobra.Command {
+	return a.modeCommand(&modeFlags{mode: modeReplay}, "replay --cassette F",
+		"Answer programs that are pointed at the proxy from a cassette, until interrupted")
+}
+
 func (a *app) refreshCommand() *cobra.Command {
 	f := &modeFlags{mode: modeRefresh}
 	return a.withCheck(a.modeCommand(f, "refresh --cassette F",
 		"Record a cassette again, show what changed, then put it in the old one's place"), f)
+}
+
+func (a *app) passCommand() *cobra.Command {
+	return a.modeCommand(&modeFlags{mode: modePass}, "pass",
+		"Pass everything on to the providers and keep nothing, until interrupted")
 }
 
 var modeExamples = map[string]string{
@@ -71,31 +85,7 @@ var modeExamples = map[string]string{
 func (a *app) modeCommand(f *modeFlags, use, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cli.NoArgs, Example: modeExamples[f.mode],
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx := cmd.Context()
-			if err := a.chooseMode(f, cli.GivenFlags(cmd)); err != nil {
-				return err
-			}
-			s, err := a.openProxy(ctx, f)
-			if err != nil {
-				return err
-			}
-			variables := ClientVariables(s.proxy, s.trust, f.ingress)
-			if f.envFile != "" {
-				if err := fileutil.WriteFile(f.envFile, []byte(ShellLines(variables)), 0o600); err != nil {
-					s.undoStart(ctx)
-					return cli.Usage("--env-file %s: cannot be written: %w", f.envFile, fileutil.Reason(err))
-				}
-			}
-			if err := f.starter.SayReady(a, s.proxy.URL(), variables); err != nil {
-				s.undoStart(ctx)
-				return cli.Fail(ExitInternal, "stdout: the variables for clients cannot be written: %w",
-					fileutil.Reason(err))
-			}
-			a.Note("%s%s at %s; interrupt to finish", pathPrefix(f.cassette), modeActivity[f.mode], s.proxy.URL())
-			f.starter.Wait(ctx, a)
-			return cli.Exit(s.closeProxy(ctx, false))
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveMode(cmd.Context(), f, cli.GivenFlags(cmd)) },
 	}
 	f.addTo(cmd)
 	return cmd

@@ -26,25 +26,7 @@ func ProcessOf(conn net.Conn) string {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		data, _ := os.ReadFile(table)
 		if inode := socketInode(data, from, to); inode != "" {
-			target := "socket:[" + inode + "]"
-			open, _ := filepath.Glob("/proc/[0-9]*/fd")
-			slices.Reverse(open) // clients were started recently
-			for _, dir := range open {
-				pid := filepath.Base(filepath.Dir(dir))
-				if pid == strconv.Itoa(os.Getpid()) {
-					continue
-				}
-				entries, err := os.ReadDir(dir)
-				if err != nil {
-					continue // another user's process, or it has ended
-				}
-				for _, e := range entries {
-					if link, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && link == target {
-						return pid + "@" + startTime(pid)
-					}
-				}
-			}
-			return ""
+			return ownerOf("socket:[" + inode + "]")
 		}
 	}
 	return ""
@@ -94,6 +76,29 @@ func parseTableAddress(text string) (netip.AddrPort, error) {
 	}
 	addr, _ := netip.AddrFromSlice(raw)
 	return netip.AddrPortFrom(addr.Unmap(), uint16(n)), nil
+}
+
+// ownerOf returns the process, other than this one, that has a file open whose link
+// reads target: its number and when it started, in ticks of the system.
+func ownerOf(target string) string {
+	open, _ := filepath.Glob("/proc/[0-9]*/fd")
+	slices.Reverse(open) // clients were started recently
+	for _, dir := range open {
+		pid := filepath.Base(filepath.Dir(dir))
+		if pid == strconv.Itoa(os.Getpid()) {
+			continue
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // another user's process, or it has ended
+		}
+		for _, e := range entries {
+			if link, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && link == target {
+				return pid + "@" + startTime(pid)
+			}
+		}
+	}
+	return ""
 }
 
 // startTime returns field 22 of a process's stat. The name before it may hold anything

@@ -90,13 +90,8 @@ func rootCommand(f *cli.Frame) *cobra.Command {
 	root.Example = "  recorder run --cassette loop.yaml -- my-agent \"count the herons\"\n  recorder inspect loop.yaml"
 	root.AddCommand(
 		// These start a proxy or a simulator.
-		a.runCommand(), a.refreshCommand(), a.simulateCommand(), a.doctorCommand(),
-		a.modeCommand(&modeFlags{mode: modeRecord}, "record --cassette F",
-			"Record the traffic of programs that are pointed at the proxy, until interrupted"),
-		a.modeCommand(&modeFlags{mode: modeReplay}, "replay --cassette F",
-			"Answer programs that are pointed at the proxy from a cassette, until interrupted"),
-		a.modeCommand(&modeFlags{mode: modePass}, "pass",
-			"Pass everything on to the providers and keep nothing, until interrupted"),
+		a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(), a.simulateCommand(),
+		a.doctorCommand(),
 		// These read cassettes, or make one file from another.
 		a.inspectCommand(), a.diffCommand(), a.textconvCommand(), a.verifyCommand(),
 		a.importCommand(), a.exportCommand(), a.recoverCommand(), a.sealCommand(),

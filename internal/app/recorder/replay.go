@@ -40,15 +40,19 @@ func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {
 		return nil, cli.Usage("--receipt %s: cannot be written: %w", receipt, fileutil.Reason(err))
 	}
 	k.SayLoss(recording)
-	// --speed asks for recorded times, and those of the cassette may be nominal.
-	if k.flags.speed > 0 && recording.Meta().Nominal() {
-		k.Note("%s: its times are nominal and were not measured", recording.Name())
-	}
+	k.sayTimes(recording)
 	replayer, err := k.newReplayer(recording, nil)
 	if err != nil {
 		return nil, err
 	}
 	return &replayHandler{replayer, path, receipt, gates{k.flags.allowUnused, k.flags.strict}, k.scrubs}, nil
+}
+
+// sayTimes notes where --speed asks for recorded times and the times of the cassette are nominal.
+func (k *modeEnv) sayTimes(recording *cassette.Cassette) {
+	if k.flags.speed > 0 && recording.Meta().Nominal() {
+		k.Note("%s: its times are nominal and were not measured", recording.Name())
+	}
 }
 
 func (r *replayHandler) finishRecording(a *app, _ bool) outcome {
@@ -58,22 +62,7 @@ func (r *replayHandler) finishRecording(a *app, _ bool) outcome {
 	if a.isolated {
 		a.Note("%s: nothing left the machine: the program could reach the recorder only", r.path)
 	}
-	all := r.gates.strict || a.Verbose
-	var lines []string
-	for _, r := range got.RelaxedAnswers {
-		if r.Level == replay.Exact.String() && !all && !slices.ContainsFunc(r.Rules, leavesMemberOut) {
-			continue
-		}
-		line := fmt.Sprintf("interaction %d answered %s %s at %s", r.Interaction, r.Method, r.URL, r.Level)
-		if len(r.Differences) > 0 {
-			line += "; " + r.Differences[0]
-		}
-		if more := len(r.Differences) - 1; more > 0 {
-			line += fmt.Sprintf("; and %d more", more)
-		}
-		lines = append(lines, line)
-	}
-	a.SayList("relaxed", lines)
+	a.SayList("relaxed", relaxedAnswers(got, r.gates.strict || a.Verbose))
 	got.UnmatchedRules = a.sayUnmatched(r.path, r.scrubs, got.Relaxed)
 	for _, sentence := range r.gates.failedGates(got, a.nothingAskedReason()) {
 		a.Say("%s: %s", r.path, sentence)
@@ -166,6 +155,25 @@ func (g gates) failedGates(got replay.Receipt, unasked string) (failed []string)
 // in which the question may stand.
 func leavesMemberOut(rule string) bool {
 	return strings.HasPrefix(rule, "$") && !strings.HasSuffix(rule, "/")
+}
+
+// relaxedAnswers describes the answers that needed a looser level or a rule that leaves out a whole
+// member. With all it also describes those that needed other rules only.
+func relaxedAnswers(got replay.Receipt, all bool) (lines []string) {
+	for _, r := range got.RelaxedAnswers {
+		if r.Level == replay.Exact.String() && !all && !slices.ContainsFunc(r.Rules, leavesMemberOut) {
+			continue
+		}
+		line := fmt.Sprintf("interaction %d answered %s %s at %s", r.Interaction, r.Method, r.URL, r.Level)
+		if len(r.Differences) > 0 {
+			line += "; " + r.Differences[0]
+		}
+		if more := len(r.Differences) - 1; more > 0 {
+			line += fmt.Sprintf("; and %d more", more)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // scrubRules reads --scrub.

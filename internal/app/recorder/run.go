@@ -4,14 +4,38 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
-	"github.com/meerkat-go/conformance/internal/isolate"
 )
+
+// serveMode runs a proxy until ctx ends, or stdin with --stop-on-eof. It prints the variables for
+// the clients and writes them to --env-file.
+func (a *app) serveMode(ctx context.Context, f *modeFlags, given []string) error {
+	if err := a.chooseMode(f, given); err != nil {
+		return err
+	}
+	s, err := a.openProxy(ctx, f)
+	if err != nil {
+		return err
+	}
+	variables := ClientVariables(s.proxy, s.trust, f.ingress)
+	if f.envFile != "" {
+		if err := fileutil.WriteFile(f.envFile, []byte(ShellLines(variables)), 0o600); err != nil {
+			s.undoStart(ctx)
+			return cli.Usage("--env-file %s: cannot be written: %w", f.envFile, fileutil.Reason(err))
+		}
+	}
+	if err := f.starter.SayReady(a, s.proxy.URL(), variables); err != nil {
+		s.undoStart(ctx)
+		return cli.Fail(ExitInternal, "stdout: the variables for clients cannot be written: %w", fileutil.Reason(err))
+	}
+	a.Note("%s%s at %s; interrupt to finish", pathPrefix(f.cassette), modeActivity[f.mode], s.proxy.URL())
+	f.starter.Wait(ctx, a)
+	return cli.Exit(s.closeProxy(ctx, false))
+}
 
 // pathPrefix returns what a sentence about a file begins with.
 func pathPrefix(path string) string {
@@ -28,27 +52,7 @@ func (a *app) runCommand() *cobra.Command {
 		Long: runLong, DisableFlagsInUseLine: true,
 		Example: "  recorder run --cassette loop.yaml -- my-agent \"count the herons\"\n  recorder run --mode replay --cassette loop.yaml -- my-agent \"count the herons\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			given := cli.GivenFlags(cmd)
-			if len(args) == 0 {
-				return cli.Usage("run: no program; put it behind two dashes: recorder run --cassette F -- CMD")
-			}
-			path, err := exec.LookPath(args[0])
-			if err != nil {
-				return cli.Usage("%s: not a program that can be run: %w", args[0], LookReason(err))
-			}
-			if f.mode == "" && a.inCI() {
-				a.Note("CI is set, so the mode is replay; --mode says otherwise")
-			}
-			if err := a.chooseMode(f, given); err != nil {
-				return err
-			}
-			f.isRun = true
-			if f.learn {
-				return a.learnRules(ctx, f, path, given, args)
-			}
-			exit, err := a.runOnce(ctx, f, path, given, args)
-			return exitOr(err, exit)
+			return a.runProgram(cmd.Context(), f, cli.GivenFlags(cmd), args)
 		},
 	}
 	f.addTo(cmd)
@@ -73,27 +77,33 @@ code is the program's, unless the recording or the replay itself failed.
 With --isolate the program is in a network of its own (Linux), in which there is
 the recorder and nothing else. In replay nothing leaves the machine then.`
 
+func (a *app) runProgram(ctx context.Context, f *modeFlags, given, args []string) error {
+	if len(args) == 0 {
+		return cli.Usage("run: no program; put it behind two dashes: recorder run --cassette F -- CMD")
+	}
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		return cli.Usage("%s: not a program that can be run: %w", args[0], LookReason(err))
+	}
+	if f.mode == "" && a.inCI() {
+		a.Note("CI is set, so the mode is replay; --mode says otherwise")
+	}
+	if err := a.chooseMode(f, given); err != nil {
+		return err
+	}
+	f.isRun = true
+	if f.learn {
+		return a.learnRules(ctx, f, path, given, args)
+	}
+	exit, err := a.runOnce(ctx, f, path, given, args)
+	return exitOr(err, exit)
+}
+
 // runOnce runs a program and returns the exit code to end with: that of the program, unless the
 // recording or the replay failed.
 func (a *app) runOnce(ctx context.Context, f *modeFlags, path string, given, args []string) (exit int, err error) {
 	if f.isolate {
-		// Prepare a network of its own for the program, with the listener of the proxy in it.
-		for _, name := range []string{"listen", "session-listen"} {
-			if slices.Contains(given, name) {
-				return 0, cli.Usage("--%s: does nothing with --isolate, where only the program reaches the proxy", name)
-			}
-		}
-		level, err := isolate.Detect(ctx, isolate.Auto)
-		if err == nil {
-			err = checkLevel(level)
-		}
-		if err == nil {
-			f.sandbox, err = isolate.New(isolate.Config{Level: level})
-		}
-		if err == nil {
-			f.listener, err = f.sandbox.Listen()
-		}
-		if err != nil {
+		if err := f.enterSandbox(ctx, given); err != nil {
 			return 0, err
 		}
 		defer f.sandbox.Close()

@@ -25,44 +25,45 @@ so a version control system shows how.
 
 Where a body has another length, its Content-Length and its chunks follow. An interaction
 that holds a key is refused, and nothing is written. --json prints recorder.written.v1.`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			path := args[0]
-			if err := CheckExempt(exempt); err != nil {
-				return err
-			}
-			guard := gate.New(exempt...)
-			for _, secret := range redact.EnvironmentSecrets(a.Environ) {
-				guard.Learn(secret)
-			}
-			var refused error
-			edited, err := cassette.Reseal(path, func(i int, in cassette.Interaction) error {
-				if why := guard.Check(in); why != nil {
-					refused = fmt.Errorf("%s: interaction %d: %w", path, i, why)
-				}
-				return refused
-			})
-			if !asJSON {
-				for _, change := range edited.Changes {
-					fmt.Fprintf(a.Stdout, "%s: %s\n", terminal.Line(path), change)
-				}
-			}
-			done := written{Path: path, Interactions: edited.Interactions, Changes: edited.Changes}
-			switch {
-			case refused != nil:
-				a.Say("not sealed: %v", refused)
-				return cli.Exit(ExitGate)
-			case err != nil:
-				return cli.Usage("%w", err)
-			case len(edited.Changes) == 0:
-				return a.SayWritten(asJSON, done, "%s: is as it was sealed", path)
-			default:
-				return a.SayWritten(asJSON, done, "%s: %s sealed again", path, Interactions(edited.Interactions))
-			}
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.sealFile(args[0], exempt, asJSON) },
 	}
 	AddExempt(cmd.Flags(), &exempt)
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+func (a *app) sealFile(path string, exempt []string, asJSON bool) error {
+	if err := CheckExempt(exempt); err != nil {
+		return err
+	}
+	guard := gate.New(exempt...)
+	for _, secret := range redact.EnvironmentSecrets(a.Environ) {
+		guard.Learn(secret)
+	}
+	var refused error
+	edited, err := cassette.Reseal(path, func(i int, in cassette.Interaction) error {
+		if why := guard.Check(in); why != nil {
+			refused = fmt.Errorf("%s: interaction %d: %w", path, i, why)
+		}
+		return refused
+	})
+	if !asJSON {
+		for _, change := range edited.Changes {
+			fmt.Fprintf(a.Stdout, "%s: %s\n", terminal.Line(path), change)
+		}
+	}
+	done := written{Path: path, Interactions: edited.Interactions, Changes: edited.Changes}
+	switch {
+	case refused != nil:
+		a.Say("not sealed: %v", refused)
+		return cli.Exit(ExitGate)
+	case err != nil:
+		return cli.Usage("%w", err)
+	case len(edited.Changes) == 0:
+		return a.SayWritten(asJSON, done, "%s: is as it was sealed", path)
+	default:
+		return a.SayWritten(asJSON, done, "%s: %s sealed again", path, Interactions(edited.Interactions))
+	}
 }
 
 func (a *app) recoverCommand() *cobra.Command {

@@ -3,6 +3,7 @@ package recorder
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -68,17 +69,7 @@ func (l *sessions) sessionCassette(session string) *clientSession {
 func (l *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	client := l.openClient(proxy.Session(r.Context()))
 	if client.err != nil {
-		// No client retries this answer.
-		client.mu.Lock()
-		client.refused++
-		client.mu.Unlock()
-		contentType, body := llm.ErrorBody(llm.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest,
-			cli.OneLine(client.err))
-		w.Header().Set("Content-Type", contentType)
-		w.Header().Set("X-Cassette-Miss", "session")
-		w.Header().Set("X-Should-Retry", "false")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write(body) //nolint:gosec // JSON for an API client
+		client.refuseRequest(w, r)
 		return
 	}
 	client.handler.ServeHTTP(w, r)
@@ -87,22 +78,7 @@ func (l *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // openClient returns a session after opening its cassette was tried.
 func (l *sessions) openClient(name string) *clientSession {
 	client := l.sessionCassette(name)
-	client.open.Do(func() {
-		var h modeHandler
-		var err error
-		switch client.name {
-		case "":
-			err = errNoSession
-		case furtherSessions:
-			err = errTooManySessions
-		default:
-			h, err = l.env.openCassette(client.path, strings.ReplaceAll(l.env.flags.receipt, sessionMark, client.name))
-		}
-		if err != nil {
-			l.env.Say("%s", cli.OneLine(err))
-		}
-		client.handler, client.err = h, err
-	})
+	client.open.Do(func() { client.handler, client.err = l.openSession(client.name, client.path) })
 	return client
 }
 
@@ -111,6 +87,36 @@ var errNoSession = cli.Fail(ExitGate,
 
 var errTooManySessions = cli.Fail(ExitGate,
 	"a request names one session more than the %d that one proxy keeps apart; give parallel tests fewer names, or more proxies", maxSessions)
+
+func (l *sessions) openSession(name, path string) (modeHandler, error) {
+	var h modeHandler
+	var err error
+	switch name {
+	case "":
+		err = errNoSession
+	case furtherSessions:
+		err = errTooManySessions
+	default:
+		h, err = l.env.openCassette(path, strings.ReplaceAll(l.env.flags.receipt, sessionMark, name))
+	}
+	if err != nil {
+		l.env.Say("%s", cli.OneLine(err))
+	}
+	return h, err
+}
+
+// refuseRequest answers with an error in the provider's shape that no client retries.
+func (l *clientSession) refuseRequest(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	l.refused++
+	l.mu.Unlock()
+	contentType, body := llm.ErrorBody(llm.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, cli.OneLine(l.err))
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("X-Cassette-Miss", "session")
+	w.Header().Set("X-Should-Retry", "false")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(body) //nolint:gosec // JSON for an API client
+}
 
 // exitOfNothing is how a run ends in which no session appeared.
 var exitOfNothing = map[string]int{modeRecord: ExitIncomplete, modeRefresh: ExitIncomplete, modeMissing: ExitGate,
@@ -135,17 +141,7 @@ func (l *sessions) finishRecording(a *app, failed bool) outcome {
 		rows[name] = got
 		total.exit = worseExit(total.exit, got.exit)
 	}
-	t := tabwriter.NewWriter(a.Stderr, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SESSION\tCASSETTE\tSERVED\tRECORDED\tMISSED\tUNUSED\tEXIT")
-	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		r, shown, path := rows[name], name,
-			filepath.ToSlash(strings.ReplaceAll(l.env.flags.cassette, sessionMark, name))
-		if name == "" {
-			shown, path = "(none)", "-"
-		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\n", shown, path, r.served, r.recorded, r.missed, r.unused, r.exit)
-	}
-	_ = t.Flush() // what people read
+	sessionTable(a.Stderr, l.env.flags.cassette, rows)
 	if left := l.notAsked(); len(left) > 0 && l.env.flags.mode == modeReplay {
 		a.SayList("no session asked for", left)
 	}
@@ -182,4 +178,17 @@ func (l *sessions) discardStart() {
 			client.handler.discardStart()
 		}
 	}
+}
+
+func sessionTable(w io.Writer, pattern string, rows map[string]outcome) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SESSION\tCASSETTE\tSERVED\tRECORDED\tMISSED\tUNUSED\tEXIT")
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		r, shown, path := rows[name], name, filepath.ToSlash(strings.ReplaceAll(pattern, sessionMark, name))
+		if name == "" {
+			shown, path = "(none)", "-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\n", shown, path, r.served, r.recorded, r.missed, r.unused, r.exit)
+	}
+	_ = t.Flush() // what people read
 }

@@ -62,25 +62,18 @@ func (a *app) simulateCommand() *cobra.Command {
 				return cli.Usage("--listen %w", err)
 			}
 			defer server.Close()
-			var lines []string
-			for _, p := range s.config.Providers {
-				lines = append(lines, wires.Find(p).BaseURLVariables(server.URL)...)
-			}
-			if s.tls {
-				if err := fileutil.WriteFile(s.authority, server.CA, 0o600); err != nil {
-					return cli.Usage("--ca %s: cannot be written: %w", s.authority, fileutil.Reason(err))
-				}
-				lines = append(lines, "NODE_EXTRA_CA_CERTS="+s.authority, "SSL_CERT_FILE="+s.authority)
-			}
-			if err := s.starter.SayReady(a, server.URL, lines); err != nil {
+			if err := s.printVariables(a, server); err != nil {
 				return err
 			}
-			s.sayPrompts(a)
-			a.Note("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.describeLevel())
 			s.starter.Wait(cmd.Context(), a)
 			return nil
 		},
 	}
+	s.addTo(cmd)
+	return cmd
+}
+
+func (s *simulateFlags) addTo(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&s.listen.Address, "listen", "127.0.0.1:0",
 		"loopback `address` to listen on; port 0 takes a free one")
@@ -101,7 +94,6 @@ func (a *app) simulateCommand() *cobra.Command {
 	set.BoolVar(&s.tls, "tls", false, "serve https, also for the providers' host names; the certificate goes to --ca")
 	s.starter.AddTo(cmd)
 	set.StringVar(&s.authority, "ca", "", "with --tls: `file` for the certificate that clients must trust")
-	return cmd
 }
 
 // resolveFlags checks the flags and finds what they name.
@@ -190,6 +182,26 @@ func (s *simulateFlags) sayMismatch(a *app) func(*script.Mismatch) {
 		defer mu.Unlock()
 		a.Say("%s: %v", m.Provider, m)
 	}
+}
+
+// printVariables prints the clients' settings when the server is ready.
+func (s *simulateFlags) printVariables(a *app, server *simulator.Server) error {
+	var lines []string
+	for _, p := range s.config.Providers {
+		lines = append(lines, wires.Find(p).BaseURLVariables(server.URL)...)
+	}
+	if s.tls {
+		if err := fileutil.WriteFile(s.authority, server.CA, 0o600); err != nil {
+			return cli.Usage("--ca %s: cannot be written: %w", s.authority, fileutil.Reason(err))
+		}
+		lines = append(lines, "NODE_EXTRA_CA_CERTS="+s.authority, "SSL_CERT_FILE="+s.authority)
+	}
+	if err := s.starter.SayReady(a, server.URL, lines); err != nil {
+		return err
+	}
+	s.sayPrompts(a)
+	a.Note("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.describeLevel())
+	return nil
 }
 
 // describeLevel returns the level, and which of its rules are off.

@@ -31,37 +31,33 @@ nothing twice. What is not a cassette is printed as it is. For git:
 
   git config diff.cassette.textconv "recorder textconv"
   echo 'cassettes/**/*.yaml diff=cassette' >> .gitattributes`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			// One interaction is read at a time, because git passes files of any size. Only a file that
-			// cannot be read at all is an error: on an error git shows nothing of the whole diff.
-			file := args[0]
-			c := textConverter{out: a.Stdout, names: event.NewNames(), previous: map[string]requestPart{}}
-			t, err := cassette.Open(file)
-			if err != nil {
-				raw, rerr := os.ReadFile(file)
-				if rerr != nil {
-					return cli.Usage("%w", err)
-				}
-				c.writeLine("!! %s\n%s", problemText(err), raw)
-				return c.err
-			}
-			m := t.Meta()
-			c.writeLine("cassette  %s", terminal.Line(m.Provenance))
-			c.writeLine("redacted  %s", terminal.Line(cmp.Or(strings.Join(m.Redaction, " "), "unknown")))
-			if len(m.Declared) > 0 {
-				c.writeLine("declared  %s", terminal.Line(strings.Join(m.Declared, " ")))
-			}
-			for i := range t.Len() {
-				in, err := t.At(i)
-				if err != nil {
-					c.writeLine("\n!! %d  %s", i, problemText(err))
-					continue
-				}
-				c.writeInteraction(i, in)
-			}
-			return c.err
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.convertToText(args[0]) },
 	}
+}
+
+// convertToText reads one interaction at a time, because git passes files of any size. It fails
+// only for a file that cannot be read at all: on an error git shows nothing of the whole diff.
+func (a *app) convertToText(file string) error {
+	c := textConverter{out: a.Stdout, names: event.NewNames(), previous: map[string]requestPart{}}
+	t, err := cassette.Open(file)
+	if err != nil {
+		raw, rerr := os.ReadFile(file)
+		if rerr != nil {
+			return cli.Usage("%w", err)
+		}
+		c.writeLine("!! %s\n%s", problemText(err), raw)
+		return c.err
+	}
+	c.writeMeta(t.Meta())
+	for i := range t.Len() {
+		in, err := t.At(i)
+		if err != nil {
+			c.writeLine("\n!! %d  %s", i, problemText(err))
+			continue
+		}
+		c.writeInteraction(i, in)
+	}
+	return c.err
 }
 
 // problemText returns what an error says is wrong, without the name of the file and without the
@@ -94,6 +90,14 @@ func (c *textConverter) writeLine(format string, args ...any) {
 	}
 }
 
+func (c *textConverter) writeMeta(m cassette.Meta) {
+	c.writeLine("cassette  %s", terminal.Line(m.Provenance))
+	c.writeLine("redacted  %s", terminal.Line(cmp.Or(strings.Join(m.Redaction, " "), "unknown")))
+	if len(m.Declared) > 0 {
+		c.writeLine("declared  %s", terminal.Line(strings.Join(m.Declared, " ")))
+	}
+}
+
 func (c *textConverter) writeInteraction(i int, in cassette.Interaction) {
 	c.writeLine("\n== %d  %s", i, terminal.Line(in.Request.Method+" "+in.Request.URL))
 	c.writeHeaders("  ", in.Request.Header, RequestHeaders)
@@ -106,30 +110,7 @@ func (c *textConverter) writeInteraction(i int, in cassette.Interaction) {
 		terminal.Line(status+"  "+endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in)))))
 	c.writeHeaders("  ", in.Response.Header, nil)
 	c.writeHeaders("  trailer ", in.Response.Trailer, nil)
-	// What was said; the counts of tokens come last.
-	items := event.Fold(event.Of(in), c.names)
-	var counts []event.Field
-	for _, item := range items {
-		label := strings.TrimSpace(item.Token() + " " + item.Place)
-		if item.Pieces {
-			c.writeLine("%s", strings.TrimSuffix(namedValue("  ", label, textOf(item)), "\n"))
-		} else {
-			c.writeLine("  %s", terminal.Line(label))
-		}
-		for _, f := range item.Fields {
-			switch {
-			case f.Class == event.Usage:
-				counts = setCount(counts, f)
-			case !isEmptyValue(f.Value):
-				c.writeLine("%s", strings.TrimSuffix(namedValue("    ", f.Path, f.Value), "\n"))
-			}
-		}
-	}
-	for _, f := range counts {
-		if f.Value != "0" && !isEmptyValue(f.Value) {
-			c.writeLine("  usage %s: %s", terminal.Line(strings.TrimPrefix(f.Path, "usage.")), Abbreviate(f.Value))
-		}
-	}
+	c.writeReply(event.Fold(event.Of(in), c.names))
 }
 
 // RequestHeaders are the headers of a request that decide what the provider replies.
@@ -201,6 +182,32 @@ func elementRange(first, last string) string {
 		return first
 	}
 	return strings.TrimSuffix(first, "]") + "–" + last[strings.LastIndexByte(last, '[')+1:]
+}
+
+// writeReply prints what was said; the counts of tokens come last.
+func (c *textConverter) writeReply(items []event.Item) {
+	var counts []event.Field
+	for _, item := range items {
+		label := strings.TrimSpace(item.Token() + " " + item.Place)
+		if item.Pieces {
+			c.writeLine("%s", strings.TrimSuffix(namedValue("  ", label, textOf(item)), "\n"))
+		} else {
+			c.writeLine("  %s", terminal.Line(label))
+		}
+		for _, f := range item.Fields {
+			switch {
+			case f.Class == event.Usage:
+				counts = setCount(counts, f)
+			case !isEmptyValue(f.Value):
+				c.writeLine("%s", strings.TrimSuffix(namedValue("    ", f.Path, f.Value), "\n"))
+			}
+		}
+	}
+	for _, f := range counts {
+		if f.Value != "0" && !isEmptyValue(f.Value) {
+			c.writeLine("  usage %s: %s", terminal.Line(strings.TrimPrefix(f.Path, "usage.")), Abbreviate(f.Value))
+		}
+	}
 }
 
 // setCount adds a count of tokens, or replaces an earlier one: providers send running totals.

@@ -76,8 +76,21 @@ func (a *app) verifyPaths(paths []string, j verifier, asJSON bool) error {
 		return cli.Usage("verify: no cassettes; name files, or folders that hold .yaml files")
 	}
 	start := time.Now()
-	verdicts := a.verifyAll(files, j.verifyFile)
-	took := time.Since(start)
+	out := summarise(a.verifyAll(files, j.verifyFile), time.Since(start))
+	if asJSON {
+		if err := a.WriteJSON(out); err != nil {
+			return err
+		}
+	} else {
+		a.printVerified(out)
+	}
+	if out.Summary.Failed > 0 {
+		return cli.Exit(ExitGate)
+	}
+	return nil
+}
+
+func summarise(verdicts []verdict, took time.Duration) verified {
 	out := verified{Schema: "recorder.verify.v1", Cassettes: verdicts}
 	s := &out.Summary
 	s.Files, s.Seconds = len(verdicts), took.Seconds()
@@ -88,31 +101,26 @@ func (a *app) verifyPaths(paths []string, j verifier, asJSON bool) error {
 			s.Failed++
 		}
 	}
-	if asJSON {
-		if err := a.WriteJSON(out); err != nil {
-			return err
+	return out
+}
+
+func (a *app) printVerified(out verified) {
+	w := a.Stdout
+	for _, v := range out.Cassettes {
+		for _, p := range v.Warnings {
+			fmt.Fprintf(w, "warning %s\n", terminal.Line(p.Text))
 		}
-	} else {
-		w := a.Stdout
-		for _, v := range out.Cassettes {
-			for _, p := range v.Warnings {
-				fmt.Fprintf(w, "warning %s\n", terminal.Line(p.Text))
-			}
-			for _, p := range v.Problems {
-				fmt.Fprintf(w, "failed  %s\n", terminal.Line(p.Text))
-			}
-			if v.OK {
-				fmt.Fprintf(w, "ok      %s: %s\n", terminal.Line(v.Path), Interactions(v.Interactions))
-			}
+		for _, p := range v.Problems {
+			fmt.Fprintf(w, "failed  %s\n", terminal.Line(p.Text))
 		}
-		mb := float64(s.Bytes) / 1e6
-		fmt.Fprintf(w, "%s, %d failed; %.1f MB, %.0f MB/s\n", cli.Count(s.Files, "cassette", "cassettes"), s.Failed, mb,
-			mb/s.Seconds)
+		if v.OK {
+			fmt.Fprintf(w, "ok      %s: %s\n", terminal.Line(v.Path), Interactions(v.Interactions))
+		}
 	}
-	if out.Summary.Failed > 0 {
-		return cli.Exit(ExitGate)
-	}
-	return nil
+	s := out.Summary
+	mb := float64(s.Bytes) / 1e6
+	fmt.Fprintf(w, "%s, %d failed; %.1f MB, %.0f MB/s\n", cli.Count(s.Files, "cassette", "cassettes"), s.Failed, mb,
+		mb/s.Seconds)
 }
 
 // verifyAll judges files on all processors and keeps their order.

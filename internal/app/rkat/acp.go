@@ -9,6 +9,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/server/acp"
 )
 
@@ -26,29 +27,7 @@ Before a tool runs that does not say that it only reads, the client is asked. It
 can change that for a session, and --permission-mode decides how sessions begin: ask,
 auto (never ask) or read-only (refuse).`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			mode := acp.Mode(mode)
-			if !slices.Contains(acp.Modes(), mode) {
-				return cli.Usage("--permission-mode %s: it is none of %s", cmp.Or(string(mode), `""`), modeNames())
-			}
-			host, err := a.openHost(cmd, &o)
-			if err != nil {
-				return err
-			}
-			ctx := cmd.Context()
-			defer func() { _ = host.closeHost(ctx) }()
-			var names []string
-			for _, e := range catalog.Models() {
-				if o.demo || host.base.cfg.Key(e.Provider) != "" {
-					names = append(names, e.Name)
-				}
-			}
-			options := acp.Options{Mode: mode, Models: names}
-			if a.Verbose {
-				options.Log = a.Log()
-			}
-			return acp.New(host.serverHost(), options).Serve(ctx, a.Stdin, a.JSON())
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveACP(cmd, &o, acp.Mode(mode)) },
 	}
 	a.bindServerFlags(cmd, &o)
 	cmd.Flags().StringVar(&mode, "permission-mode", string(acp.ModeAsk), "how sessions begin: "+modeNames())
@@ -65,4 +44,31 @@ func modeNames() string {
 		names = append(names, string(m))
 	}
 	return strings.Join(names, ", ")
+}
+
+func (a *app) serveACP(cmd *cobra.Command, o *options, mode acp.Mode) error {
+	if !slices.Contains(acp.Modes(), mode) {
+		return cli.Usage("--permission-mode %s: it is none of %s", cmp.Or(string(mode), `""`), modeNames())
+	}
+	host, err := a.openHost(cmd, o)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	defer func() { _ = host.closeHost(ctx) }()
+	options := acp.Options{Mode: mode, Models: modelsWithKey(host.base.cfg, o.demo)}
+	if a.Verbose {
+		options.Log = a.Log()
+	}
+	return acp.New(host.serverHost(), options).Serve(ctx, a.Stdin, a.JSON())
+}
+
+// modelsWithKey lists the models of the providers that have a key, or of all.
+func modelsWithKey(cfg *config.Loaded, all bool) (names []string) {
+	for _, e := range catalog.Models() {
+		if all || cfg.Key(e.Provider) != "" {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }

@@ -83,32 +83,7 @@ func (a *app) openExporters(o *options, cfg *config.Loaded) (all []exporter, err
 	if all, err = a.openCollector(cfg, all); err != nil {
 		return all, err
 	}
-
-	// Serve the metrics at the address that a setting names.
-	address, from := cfg.Telemetry.MetricsListen, cfg.From("telemetry.metrics_listen").Where
-	if address == "" {
-		return all, nil
-	}
-	metrics, err := a.newMetrics(from)
-	if err != nil {
-		return all, err
-	}
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
-	if err != nil {
-		return all, cli.Usage("%s: %w; use another port, or 0 for a free one", from, err)
-	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", metrics.Handler())
-	server := &http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-	}
-	go func() { _ = server.Serve(l) }() // ends with Close
-	a.noteLine("metrics: http://%s/metrics", l.Addr())
-	return append(all, exporter{
-		flag: from, listen: metrics.Listen, optional: true,
-		finish: func(context.Context) error { return server.Close() },
-	}), nil
+	return a.openMetricsServer(cfg, all)
 }
 
 // openCollector adds the export to the collector that a setting names.
@@ -149,6 +124,34 @@ func secretsOf(cfg *config.Loaded) (secrets []string) {
 		secrets = append(secrets, value)
 	}
 	return secrets
+}
+
+// openMetricsServer serves the metrics at the address that a setting names.
+func (a *app) openMetricsServer(cfg *config.Loaded, all []exporter) ([]exporter, error) {
+	address, from := cfg.Telemetry.MetricsListen, cfg.From("telemetry.metrics_listen").Where
+	if address == "" {
+		return all, nil
+	}
+	metrics, err := a.newMetrics(from)
+	if err != nil {
+		return all, err
+	}
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
+	if err != nil {
+		return all, cli.Usage("%s: %w; use another port, or 0 for a free one", from, err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics.Handler())
+	server := &http.Server{
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	go func() { _ = server.Serve(l) }() // ends with Close
+	a.noteLine("metrics: http://%s/metrics", l.Addr())
+	return append(all, exporter{
+		flag: from, listen: metrics.Listen, optional: true,
+		finish: func(context.Context) error { return server.Close() },
+	}), nil
 }
 
 // newMetrics returns what counts runs, because of a flag or a setting.

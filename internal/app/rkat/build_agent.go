@@ -198,12 +198,12 @@ const eventBuffer = 4096
 // sessions.
 func (w *preparedRun) agentSettings() (agent.Config, error) {
 	settings := w.cfg.Agent
-	prompt, from, err := w.cfg.SystemPrompt()
+	prompt, byFlag, err := systemPrompt(w.cfg)
 	if err != nil {
-		return settings, &cli.UsageError{Err: err}
+		return settings, err
 	}
 	settings.System = prompt
-	if w.resumed && from.Layer != config.Flag {
+	if w.resumed && !byFlag {
 		settings.System = ""
 	}
 	if w.resumed && !isSetByFlag(w.cfg, "agent.effort") {

@@ -23,28 +23,31 @@ func (a *app) forkCommand() *cobra.Command {
 				return cli.Usage("--at %d: a fork begins with at least one message", at)
 			}
 			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
-				s, err := store.Load(ctx, id)
-				if err != nil {
-					return err
-				}
-				if at > len(s.Messages) || len(s.Messages) == 0 {
-					return cli.Usage("session %s: it has %s; fork it at one of them", id,
-						countOf(len(s.Messages), "message"))
-				}
-				forked, err := session.NewID()
-				if err != nil {
-					return err
-				}
-				if _, err := session.Branch(ctx, store, id, at, forked, time.Now().UTC()); err != nil {
-					return session.WrapStorage(err)
-				}
-				if _, err := fmt.Fprintln(a.Stdout, forked); err != nil {
-					return fmt.Errorf("stdout: %w", err)
-				}
-				return nil
+				return a.forkSession(ctx, store, id, at)
 			})
 		},
 	}
 	cmd.Flags().IntVar(&at, "at", 0, "after so many `messages`, as sessions show counts them (default all)")
 	return cmd
+}
+
+func (a *app) forkSession(ctx context.Context, store session.Store, from session.ID, n int) error {
+	s, err := store.Load(ctx, from)
+	if err != nil {
+		return err
+	}
+	if n > len(s.Messages) || len(s.Messages) == 0 {
+		return cli.Usage("session %s: it has %s; fork it at one of them", from, countOf(len(s.Messages), "message"))
+	}
+	id, err := session.NewID()
+	if err != nil {
+		return err
+	}
+	if _, err := session.Branch(ctx, store, from, n, id, time.Now().UTC()); err != nil {
+		return session.WrapStorage(err)
+	}
+	if _, err := fmt.Fprintln(a.Stdout, id); err != nil {
+		return fmt.Errorf("stdout: %w", err)
+	}
+	return nil
 }

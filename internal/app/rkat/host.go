@@ -58,25 +58,7 @@ func (h *agentHost) serverHost() server.Host {
 
 // openAgent implements server.Host.
 func (h *agentHost) openAgent(ctx context.Context, r server.Request) (*meerkat.Agent, func(), error) {
-	// A value of the request replaces a flag, and "" removes it.
-	changed := map[string]string{}
-	for key, value := range map[string]string{
-		keyModel: r.Model, "agent.effort": r.Effort, "agent.system_prompt": r.System,
-	} {
-		if value != "" || r.Session != "" { // a session keeps its own
-			changed[key] = value
-		}
-	}
-	if _, named := changed[keyModel]; named {
-		changed[keyProvider] = "" // the model says which
-	}
-	if _, named := changed["agent.system_prompt"]; named {
-		changed["agent.system_prompt_file"] = ""
-	}
-	if r.Session != "" {
-		changed["session.metadata"] = ""
-	}
-	cfg, err := h.app.loadConfigFor(h.cmd, changed)
+	cfg, err := h.app.loadConfigFor(h.cmd, requestSettings(r))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,13 +99,32 @@ func (h *agentHost) chooseModel(ctx context.Context, w *preparedRun, r server.Re
 // keptStore is a store that stays open when a run ends.
 type keptStore struct{ session.Store }
 
+// requestSettings returns what a request changes in the settings of the command line:
+// a value replaces a flag, and "" removes it.
+func requestSettings(r server.Request) map[string]string {
+	changed := map[string]string{}
+	for key, value := range map[string]string{
+		keyModel: r.Model, "agent.effort": r.Effort, "agent.system_prompt": r.System,
+	} {
+		if value != "" || r.Session != "" { // a session keeps its own
+			changed[key] = value
+		}
+	}
+	if _, named := changed[keyModel]; named {
+		changed[keyProvider] = "" // the model says which
+	}
+	if _, named := changed["agent.system_prompt"]; named {
+		changed["agent.system_prompt_file"] = ""
+	}
+	if r.Session != "" {
+		changed["session.metadata"] = ""
+	}
+	return changed
+}
+
 // loadConfigFor is loadConfig for one request of a server.
 func (a *app) loadConfigFor(cmd *cobra.Command, changed map[string]string) (*config.Loaded, error) {
-	o := config.Options{
-		Env: a.env, Dir: a.dir, File: a.configFile, Trust: a.trust, Table: a.settings,
-		Flags: map[string]any{}, Names: map[string]string{},
-	}
-	cli.VisitSettings(cmd.Flags(), func(key, flag string, value any) { o.Flags[key], o.Names[key] = value, "--"+flag })
+	o := a.configOptions(cmd)
 	for key, value := range changed {
 		delete(o.Flags, key)
 		if value != "" {

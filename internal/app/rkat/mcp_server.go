@@ -41,25 +41,7 @@ token of ` + tokenVariable + ` or --token-file as Authorization: Bearer TOKEN. O
 machine can connect unless --allow-remote is given; put a proxy that speaks TLS before
 a server that others reach.`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			host, err := a.openHost(cmd, &o.options)
-			if err != nil {
-				return err
-			}
-			ctx := cmd.Context()
-			defer func() { _ = host.closeHost(ctx) }()
-			token, err := a.serverToken(&o, host.base.cfg)
-			if err != nil {
-				return err
-			}
-			tools := mcp.New(host.serverHost(), &server.Runs{Max: o.maxRuns})
-			if o.listen == "" {
-				return tools.Serve(ctx, a.Stdin, a.JSON())
-			}
-			return a.serveHTTP(ctx, &o, "/mcp", server.Guard(
-				server.GuardOptions{Token: token, Hosts: host.base.cfg.ServerHosts}, tools.Handler(),
-			))
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveMCP(cmd, &o) },
 	}
 	a.bindServerFlags(cmd, &o.options)
 	flags := cmd.Flags()
@@ -70,6 +52,26 @@ a server that others reach.`,
 	flags.BoolVar(&o.remote, "allow-remote", false, "let --listen name an address that other machines reach")
 	flags.IntVar(&o.maxRuns, "max-runs", server.DefaultMaxRuns, "`N` runs at once at most")
 	return cmd
+}
+
+func (a *app) serveMCP(cmd *cobra.Command, o *serverOptions) error {
+	host, err := a.openHost(cmd, &o.options)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	defer func() { _ = host.closeHost(ctx) }()
+	token, err := a.serverToken(o, host.base.cfg)
+	if err != nil {
+		return err
+	}
+	tools := mcp.New(host.serverHost(), &server.Runs{Max: o.maxRuns})
+	if o.listen == "" {
+		return tools.Serve(ctx, a.Stdin, a.JSON())
+	}
+	return a.serveHTTP(ctx, o, "/mcp", server.Guard(
+		server.GuardOptions{Token: token, Hosts: host.base.cfg.ServerHosts}, tools.Handler(),
+	))
 }
 
 // serverToken returns the token of --listen.

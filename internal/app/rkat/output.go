@@ -83,15 +83,7 @@ func (a *app) reportOutcome(out outcome, r meerkat.RunResult, err error) error {
 	if r.SessionID == "" {
 		r.SessionID = a.session // known, though it could not be opened
 	}
-	out.RunID = r.RunID
-	out.agentResult = agentResult{r.Text, string(r.StopReason), r.Usage, r.Turns, r.ToolCalls, r.Degraded}
-	if r.SessionID != "" {
-		out.SessionID = &r.SessionID
-	}
-	if err != nil {
-		_, kind := classifyError(err)
-		out.Error = &failure{kind, cli.OneLine(err)}
-	}
+	out.addResult(r, err)
 	switch a.format {
 	case formatText:
 		return a.reportToPeople(r, out.Output != nil, err)
@@ -116,6 +108,18 @@ func (a *app) markReported(writing, err error) error {
 		return &reportedError{writing}
 	}
 	return nil
+}
+
+func (out *outcome) addResult(r meerkat.RunResult, err error) {
+	out.RunID = r.RunID
+	out.agentResult = agentResult{r.Text, string(r.StopReason), r.Usage, r.Turns, r.ToolCalls, r.Degraded}
+	if r.SessionID != "" {
+		out.SessionID = &r.SessionID
+	}
+	if err != nil {
+		_, kind := classifyError(err)
+		out.Error = &failure{kind, cli.OneLine(err)}
+	}
 }
 
 // answerWriter returns where the answer goes: one that was asked for as JSON stays JSON.
@@ -201,22 +205,7 @@ func (a *app) handleEvent(e agent.Event) {
 		_ = a.writeLine(line)
 	case formatText:
 		if a.StdoutIsTerminal() && !a.streaming {
-			// The answer is printed while it arrives, on a terminal only: a program must read the whole
-			// answer or nothing.
-			switch e.Type {
-			case agent.OperationStarted, agent.OperationEnded:
-				a.showOperation(e)
-			case agent.TextDelta:
-				a.answerShown = true
-				fmt.Fprint(a.Stdout, e.Delta)
-			case agent.StreamReset:
-				fmt.Fprintln(a.Stderr)
-				a.noteLine("[that answer is void]")
-			case agent.ToolExecutionStarted:
-				fmt.Fprintln(a.Stderr)
-				a.noteLine("[%s]", e.Name)
-			default: // people follow the text and the tools
-			}
+			a.showEvent(e)
 		}
 	default: // formatJSON is one object, at the end
 	}
@@ -243,6 +232,25 @@ func (a *app) noteUnknown(rule, detail string) {
 		detail = "more is unknown; --output json-stream shows all"
 	}
 	a.noteLine("[reply: %s]", detail)
+}
+
+// showEvent prints the answer while it arrives, on a terminal only: a program must
+// read the whole answer or nothing.
+func (a *app) showEvent(e agent.Event) {
+	switch e.Type {
+	case agent.OperationStarted, agent.OperationEnded:
+		a.showOperation(e)
+	case agent.TextDelta:
+		a.answerShown = true
+		fmt.Fprint(a.Stdout, e.Delta)
+	case agent.StreamReset:
+		fmt.Fprintln(a.Stderr)
+		a.noteLine("[that answer is void]")
+	case agent.ToolExecutionStarted:
+		fmt.Fprintln(a.Stderr)
+		a.noteLine("[%s]", e.Name)
+	default: // people follow the text and the tools
+	}
 }
 
 // followOnStderr shows a run on stderr for --stream.

@@ -29,39 +29,7 @@ func (a *app) renderCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command,
 			args []string) error {
-			if o.newSession && o.last {
-				return cli.Usage("--new: there is no new session beside --last; drop one of the two")
-			}
-			w, err := a.prepareRun(cmd, &o)
-			if err != nil {
-				return err
-			}
-			defer w.closeAll(cmd.Context())
-			r, err := a.previewRequest(cmd.Context(), w, args)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return a.writeLine(newRendered(&r))
-			}
-			for _, d := range r.Degraded {
-				where := "the conversation"
-				if d.Message >= 0 {
-					where = fmt.Sprintf("message %d", d.Message)
-				}
-				if d.Block >= 0 {
-					where += fmt.Sprintf(", block %d", d.Block)
-				}
-				a.noteLine("not sent as it is (%s): %s: %s", d.Rule, where, d.Reason)
-			}
-			out := a.JSON()
-			if !a.StdoutIsTerminal() {
-				out = a.Data() // a program gets the very bytes
-			}
-			if _, err := fmt.Fprintf(out, "%s\n", r.Body); err != nil {
-				return fmt.Errorf("stdout: %w", err)
-			}
-			return nil
+			return a.renderRequest(cmd, &o, args, asJSON)
 		},
 	}
 	a.bindRequestFlags(cmd, &o)
@@ -70,6 +38,35 @@ func (a *app) renderCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&o.newSession, "new", false, "of a new session, as rkat run would start it")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+func (a *app) renderRequest(cmd *cobra.Command, o *options, args []string, asJSON bool) error {
+	if o.newSession && o.last {
+		return cli.Usage("--new: there is no new session beside --last; drop one of the two")
+	}
+	w, err := a.prepareRun(cmd, o)
+	if err != nil {
+		return err
+	}
+	defer w.closeAll(cmd.Context())
+	r, err := a.previewRequest(cmd.Context(), w, args)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.writeLine(newRendered(&r))
+	}
+	for _, d := range r.Degraded {
+		a.noteLine("%s", describeLoss(d))
+	}
+	out := a.JSON()
+	if !a.StdoutIsTerminal() {
+		out = a.Data() // a program gets the very bytes
+	}
+	if _, err := fmt.Fprintf(out, "%s\n", r.Body); err != nil {
+		return fmt.Errorf("stdout: %w", err)
+	}
+	return nil
 }
 
 func (a *app) previewRequest(ctx context.Context, w *preparedRun, args []string) (agent.Request, error) {
@@ -96,6 +93,18 @@ func (a *app) previewRequest(ctx context.Context, w *preparedRun, args []string)
 		return agent.Request{}, err
 	}
 	return made.PreviewResume(ctx, id, text)
+}
+
+// describeLoss says a loss in one line.
+func describeLoss(d handoff.Degradation) string {
+	where := "the conversation"
+	if d.Message >= 0 {
+		where = fmt.Sprintf("message %d", d.Message)
+	}
+	if d.Block >= 0 {
+		where += fmt.Sprintf(", block %d", d.Block)
+	}
+	return fmt.Sprintf("not sent as it is (%s): %s: %s", d.Rule, where, d.Reason)
 }
 
 // rendered is the JSON of render.

@@ -21,24 +21,7 @@ func (a *app) runCommand() *cobra.Command {
 		Example: "  rkat run \"Name three rivers.\"\n  git diff | rkat run --system \"Review this.\" -\n  rkat run --demo -q --json \"How long is a heron?\" | jq -r .text",
 		Long:    "Start a session. The prompt is the argument, or stdin (- or no argument), or\n--prompt-file. The answer is on stdout, one line about the session on stderr.",
 		Args:    cli.Args(0, 1, "at most one prompt"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.prepareRun(cmd, &o)
-			if err != nil {
-				return err
-			}
-			defer w.closeAll(cmd.Context())
-			text, err := a.readPrompt(cmd.Context(), &o, args, true)
-			if err != nil {
-				return err
-			}
-			if w.choice, err = chooseModel(w.cfg, o.unlisted); err != nil {
-				return err
-			}
-			return a.runAgent(cmd.Context(), w,
-				func(ctx context.Context, runner *meerkat.Agent) (meerkat.RunResult, error) {
-					return runner.Run(ctx, text)
-				})
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.startSession(cmd, &o, args) },
 	}
 	a.bindRequestFlags(cmd, &o)
 	o.bindPromptFlags(cmd)
@@ -86,6 +69,24 @@ func sessionArgs(o *options, more int, behind string) cobra.PositionalArgs {
 		}
 		return cli.Args(1, 1+more, "a session id, or --last, "+behind)(cmd, args)
 	}
+}
+
+func (a *app) startSession(cmd *cobra.Command, o *options, args []string) error {
+	w, err := a.prepareRun(cmd, o)
+	if err != nil {
+		return err
+	}
+	defer w.closeAll(cmd.Context())
+	text, err := a.readPrompt(cmd.Context(), o, args, true)
+	if err != nil {
+		return err
+	}
+	if w.choice, err = chooseModel(w.cfg, o.unlisted); err != nil {
+		return err
+	}
+	return a.runAgent(cmd.Context(), w, func(ctx context.Context, runner *meerkat.Agent) (meerkat.RunResult, error) {
+		return runner.Run(ctx, text)
+	})
 }
 
 func (a *app) resumeSession(cmd *cobra.Command, o *options, args []string) error {

@@ -103,25 +103,9 @@ type listed struct {
 	level int // how far it is indented below its parent
 }
 
-// listSessions reads each session that it lists: counts and usage are sums over the
-// records, and a damaged record is found nowhere else.
-func (a *app) listSessions(ctx context.Context, store session.Store, filter session.Filter, asJSON bool) error {
-	infos, err := store.List(ctx, filter)
-	if err != nil {
-		return err
-	}
-	all := make([]listed, len(infos))
-	for i, info := range infos {
-		if all[i] = readListed(ctx, store, info); ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	if asJSON {
-		return a.writeLine(map[string]any{"sessions": all})
-	}
-
-	// Sessions of sub-agents stand right behind the one that started them. One whose parent is not
-	// listed stays where it is.
+// placeUnderParents returns the sessions with those of sub-agents right behind the one
+// that started them. One whose parent is not listed stays where it is.
+func placeUnderParents(all []listed) []listed {
 	children, byID := map[session.ID][]listed{}, map[session.ID]bool{}
 	for _, s := range all {
 		byID[s.ID] = true
@@ -152,7 +136,27 @@ func (a *app) listSessions(ctx context.Context, store session.Store, filter sess
 	for _, s := range all { // damaged headers may name one another
 		place(s, 0)
 	}
-	return printTable(a.Stdout, "ID\tUPDATED\tMESSAGES\tTOKENS\tMETADATA\tMODEL", sorted, func(s listed) []string {
+	return sorted
+}
+
+// listSessions reads each session that it lists: counts and usage are sums over the
+// records, and a damaged record is found nowhere else.
+func (a *app) listSessions(ctx context.Context, store session.Store, filter session.Filter, asJSON bool) error {
+	infos, err := store.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	all := make([]listed, len(infos))
+	for i, info := range infos {
+		if all[i] = readListed(ctx, store, info); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if asJSON {
+		return a.writeLine(map[string]any{"sessions": all})
+	}
+	all = placeUnderParents(all)
+	return printTable(a.Stdout, "ID\tUPDATED\tMESSAGES\tTOKENS\tMETADATA\tMODEL", all, func(s listed) []string {
 		about := s.Model
 		if s.Problem != "" {
 			about = "unreadable: " + s.Problem
@@ -209,18 +213,7 @@ func (a *app) showCommand() *cobra.Command {
 		Args:    cli.Args(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
-				s, err := store.Load(ctx, id)
-				if err != nil {
-					return err
-				}
-				if !asJSON {
-					return errors.Join(printSession(a.Stdout, &s), printOperations(ctx, a.Stdout, store, &s, 0))
-				}
-				out, err := newShownSession(&s)
-				if err != nil {
-					return err
-				}
-				return a.writeLine(out)
+				return a.showSession(ctx, store, id, asJSON)
 			})
 		},
 	}
@@ -251,6 +244,21 @@ type shownSession struct {
 	// Operations are the sub-agents that it has started, in order.
 	Operations []shownOperation  `json:"operations,omitempty"`
 	Messages   []json.RawMessage `json:"messages"`
+}
+
+func (a *app) showSession(ctx context.Context, store session.Store, id session.ID, asJSON bool) error {
+	s, err := store.Load(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !asJSON {
+		return errors.Join(printSession(a.Stdout, &s), printOperations(ctx, a.Stdout, store, &s, 0))
+	}
+	out, err := newShownSession(&s)
+	if err != nil {
+		return err
+	}
+	return a.writeLine(out)
 }
 
 func newShownSession(s *session.Session) (out shownSession, err error) {

@@ -134,23 +134,7 @@ func (b *Backend) executeRun(r server.Run, c *control) (out server.Outcome, caus
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-
-		// End a run that a client has interrupted or another replica has taken over, and tell it which
-		// operations to cancel, until ctx ends.
-		changed, unsubscribe := b.wakeups.subscribeTo(runTopic(r.Session))
-		defer unsubscribe()
-		for ctx.Err() == nil {
-			interrupted, operations, err := b.readOrders(ctx, r)
-			switch {
-			case errors.Is(err, pgx.ErrNoRows):
-				cancel(errTakenOver)
-			case interrupted:
-				cancel(server.ErrInterrupted)
-			case err == nil:
-				c.update(operations)
-			}
-			waitForChange(ctx, changed)
-		}
+		b.watchRun(ctx, r, c, cancel)
 	}()
 	defer func() {
 		if p := recover(); p != nil {
@@ -171,6 +155,25 @@ func (b *Backend) executeRun(r server.Run, c *control) (out server.Outcome, caus
 
 // errTakenOver is why a run ends here that another replica goes on with.
 var errTakenOver = errors.New("another replica has taken the run over")
+
+// watchRun ends a run that a client has interrupted or another replica has taken over, and
+// tells it which operations to cancel, until ctx ends.
+func (b *Backend) watchRun(ctx context.Context, r server.Run, c *control, cancel context.CancelCauseFunc) {
+	changed, unsubscribe := b.wakeups.subscribeTo(runTopic(r.Session))
+	defer unsubscribe()
+	for ctx.Err() == nil {
+		interrupted, operations, err := b.readOrders(ctx, r)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			cancel(errTakenOver)
+		case interrupted:
+			cancel(server.ErrInterrupted)
+		case err == nil:
+			c.update(operations)
+		}
+		waitForChange(ctx, changed)
+	}
+}
 
 // readOrders reads what a run is told, pgx.ErrNoRows if the run is this replica's no more. A
 // database that does not answer is away: without a limit the run would be told nothing from then on.

@@ -45,27 +45,7 @@ func New(host server.Host, backend server.Backend, o Options) *Server {
 	}
 	s := &Server{host: host, backend: backend, options: o, mux: http.NewServeMux()}
 	s.closing, s.closeAll = context.WithCancel(context.Background())
-
-	// The API has no pages, no links to schemas, and errors whose detail names the object.
-	c := huma.DefaultConfig("Meerkat", host.Version)
-	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
-	c.Formats = newFormats()
-	c.Transformers = []huma.Transformer{nameInvalid}
-	c.RejectUnknownQueryParameters = true
-	c.Info.Description = "Runs an agent: sessions, their runs, their events and their history. Runs go on when the client has left."
-	c.Info.License = &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"}
-	c.Servers = []*huma.Server{{URL: "/", Description: "This server"}}
-	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "The token that the server was started with."},
-	}
-	c.Security = []map[string][]string{{"token": {}}}
-	c.Tags = []*huma.Tag{
-		{Name: "sessions", Description: "Conversations that are kept."},
-		{Name: "runs", Description: "What an agent does in a session."},
-		{Name: "operations", Description: "What an agent has started beside its own work, such as sub-agents."},
-		{Name: "server", Description: "The server itself."},
-	}
-	s.api = humago.New(s.mux, c)
+	s.api = humago.New(s.mux, newConfig(host.Version))
 	s.addSessionOperations()
 	s.addRunOperations()
 	s.addSteerOperation()

@@ -149,9 +149,11 @@ func (s *Store) readAndRepair(ctx context.Context, w *writer) (session.Session, 
 	if p.Good == len(data) && !p.Unended {
 		return p.Session, nil
 	}
+	return s.repairTail(ctx, w, p, data[p.Good:])
+}
 
-	// Cut torn off the file, end its last line and append a Repair.
-	torn := data[p.Good:]
+// repairTail cuts torn off the file, ends its last line and appends a Repair.
+func (s *Store) repairTail(ctx context.Context, w *writer, p session.Parsed, torn []byte) (session.Session, error) {
 	if err := w.file.Truncate(int64(p.Good)); err != nil {
 		return p.Session, fmt.Errorf("session file %s: cannot cut its torn tail: %w", w.path, fileutil.Reason(err))
 	}

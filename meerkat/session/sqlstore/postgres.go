@@ -87,8 +87,7 @@ func OpenPostgres(ctx context.Context, o Options) (*Postgres, error) {
 		pool.Close()
 		return nil, about.wrapError(ctx, err)
 	}
-	s.locks = &lockTable{connect: s.connect, turn: make(chan struct{}, 1), held: map[int64]bool{}}
-	s.locks.turn <- struct{}{}
+	s.locks = newLockTable(s.connect)
 	checks, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { s.locks.keepConn(checks) })
@@ -256,22 +255,7 @@ func (s *Postgres) countWriter(ctx context.Context, id session.ID) (writer int64
 // has been away for s.patience: the row has a number that only this writer uses, so
 // that it is stored once.
 func (s *Postgres) insertRow(ctx context.Context, id session.ID, writer int64, r row) error {
-	return retryWhileAway(ctx, s.patience, func() error {
-		// Store the row, unless it is stored already.
-		ctx, cancel := s.withTimeout(ctx)
-		defer cancel()
-		var isWriter bool
-		err := s.pool.QueryRow(ctx, `WITH mine AS (
-			UPDATE meerkat.sessions SET updated = greatest(updated, $4) WHERE id = $1 AND writers = $5 RETURNING id
-		), stored AS (
-			INSERT INTO meerkat.records (session, number, lines) SELECT id, $2, $3 FROM mine ON CONFLICT DO NOTHING
-		) SELECT EXISTS (SELECT FROM mine)`,
-			string(id), r.number, r.lines, r.updated, writer).Scan(&isWriter)
-		if err == nil && !isWriter {
-			return s.lockedError(ctx, id)
-		}
-		return err
-	})
+	return retryWhileAway(ctx, s.patience, func() error { return s.tryInsertRow(ctx, id, writer, r) })
 }
 
 // retryWhileAway calls try again until the database has been away for the time of patience, which
@@ -289,6 +273,23 @@ func retryWhileAway(ctx context.Context, patience time.Duration, try func() erro
 			}
 			err = try()
 		}
+	}
+	return err
+}
+
+// tryInsertRow stores a row, unless it is stored already.
+func (s *Postgres) tryInsertRow(ctx context.Context, id session.ID, writer int64, r row) error {
+	ctx, cancel := s.withTimeout(ctx)
+	defer cancel()
+	var isWriter bool
+	err := s.pool.QueryRow(ctx, `WITH mine AS (
+			UPDATE meerkat.sessions SET updated = greatest(updated, $4) WHERE id = $1 AND writers = $5 RETURNING id
+		), stored AS (
+			INSERT INTO meerkat.records (session, number, lines) SELECT id, $2, $3 FROM mine ON CONFLICT DO NOTHING
+		) SELECT EXISTS (SELECT FROM mine)`,
+		string(id), r.number, r.lines, r.updated, writer).Scan(&isWriter)
+	if err == nil && !isWriter {
+		return s.lockedError(ctx, id)
 	}
 	return err
 }

@@ -25,6 +25,12 @@ type lockTable struct {
 	held    map[int64]bool // false: the lock must be taken again
 }
 
+func newLockTable(connect func(context.Context) (*pgx.Conn, error)) *lockTable {
+	t := &lockTable{connect: connect, turn: make(chan struct{}, 1), held: map[int64]bool{}}
+	t.turn <- struct{}{}
+	return t
+}
+
 // lockKey returns the number of a session's lock.
 func lockKey(id session.ID) int64 {
 	sum := sha256.Sum256([]byte("meerkat session " + string(id)))

@@ -82,21 +82,7 @@ func (s *SQLite) prepareDatabase() error {
 	ctx, cancel := context.WithTimeout(context.Background(), busyTimeout)
 	defer cancel()
 	for {
-		err := s.inTransaction(ctx, func(tx *sql.Tx) error {
-			var version int
-			if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-				return err
-			}
-			switch {
-			case version > sqliteVersion:
-				return &session.VersionError{Path: s.path, Have: version, Newest: sqliteVersion}
-			case version == sqliteVersion:
-				_, err := tx.ExecContext(ctx, countSchema)
-				return err
-			}
-			_, err := tx.ExecContext(ctx, sqliteSchema+countSchema)
-			return err
-		})
+		err := s.createSchema(ctx)
 		if !isBusy(err) {
 			return err
 		}
@@ -128,6 +114,26 @@ func (s *SQLite) dataSource() string {
 		},
 	}
 	return "file:" + (&url.URL{Path: s.path}).EscapedPath() + "?" + q.Encode()
+}
+
+// createSchema creates the tables of a new database, and refuses one that a newer
+// program wrote.
+func (s *SQLite) createSchema(ctx context.Context) error {
+	return s.inTransaction(ctx, func(tx *sql.Tx) error {
+		var version int
+		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		switch {
+		case version > sqliteVersion:
+			return &session.VersionError{Path: s.path, Have: version, Newest: sqliteVersion}
+		case version == sqliteVersion:
+			_, err := tx.ExecContext(ctx, countSchema)
+			return err
+		}
+		_, err := tx.ExecContext(ctx, sqliteSchema+countSchema)
+		return err
+	})
 }
 
 // Close closes the database. Writers must be closed before.

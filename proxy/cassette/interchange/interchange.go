@@ -31,8 +31,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
@@ -145,18 +143,7 @@ func Read(name string, data []byte) (Recording, error) {
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
 		return Recording{}, notRecordingError(name, "is not text")
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		problem := fmt.Sprintf("is unreadable YAML (%s)", oneLine(err))
-		if bytes.Contains(data, []byte("interactions:")) {
-			return Recording{}, brokenError(name, problem)
-		}
-		return Recording{}, notRecordingError(name, problem)
-	}
-	if len(doc.Content) == 0 || !hasInteractions(doc.Content[0]) {
-		return Recording{}, notRecordingError(name, "is YAML without interactions")
-	}
-	return readVCR(name, data, doc.Content[0])
+	return readYAML(name, data)
 }
 
 // gunzipFile decompresses a whole file. Unlike a body, a file that was cut is no evidence.

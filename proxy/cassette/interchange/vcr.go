@@ -79,6 +79,21 @@ func (h *vcrHeaders) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
+func readYAML(name string, data []byte) (Recording, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		problem := fmt.Sprintf("is unreadable YAML (%s)", oneLine(err))
+		if bytes.Contains(data, []byte("interactions:")) {
+			return Recording{}, brokenError(name, problem)
+		}
+		return Recording{}, notRecordingError(name, problem)
+	}
+	if len(doc.Content) == 0 || !hasInteractions(doc.Content[0]) {
+		return Recording{}, notRecordingError(name, "is YAML without interactions")
+	}
+	return readVCR(name, data, doc.Content[0])
+}
+
 // readVCR reads the document root, whose text is data.
 func readVCR(name string, data []byte, root *yaml.Node) (Recording, error) {
 	var file vcrFile
@@ -308,25 +323,7 @@ func appendJSON(dst []byte, n *yaml.Node, depth int) ([]byte, error) {
 	case yaml.SequenceNode:
 		return appendList(dst, n, '[', ']', depth+1)
 	case yaml.ScalarNode:
-		switch n.ShortTag() {
-		case "!!null":
-			return append(dst, "null"...), nil
-		case "!!bool":
-			var b bool
-			err := n.Decode(&b)
-			return fmt.Appendf(dst, "%t", b), err
-		case "!!int", "!!float":
-			if json.Valid([]byte(n.Value)) {
-				return append(dst, n.Value...), nil
-			}
-			var f float64
-			if err := n.Decode(&f); err != nil {
-				return nil, err
-			}
-			number, err := json.Marshal(f)
-			return append(dst, number...), err
-		}
-		return appendString(dst, n.Value)
+		return appendScalar(dst, n)
 	default:
 		return nil, fmt.Errorf("line %d is not a JSON value", n.Line)
 	}
@@ -353,6 +350,28 @@ func appendList(dst []byte, n *yaml.Node, open, end byte, depth int) ([]byte, er
 		}
 	}
 	return append(dst, end), nil
+}
+
+func appendScalar(dst []byte, n *yaml.Node) ([]byte, error) {
+	switch n.ShortTag() {
+	case "!!null":
+		return append(dst, "null"...), nil
+	case "!!bool":
+		var b bool
+		err := n.Decode(&b)
+		return fmt.Appendf(dst, "%t", b), err
+	case "!!int", "!!float":
+		if json.Valid([]byte(n.Value)) {
+			return append(dst, n.Value...), nil
+		}
+		var f float64
+		if err := n.Decode(&f); err != nil {
+			return nil, err
+		}
+		number, err := json.Marshal(f)
+		return append(dst, number...), err
+	}
+	return appendString(dst, n.Value)
 }
 
 func appendString(dst []byte, s string) ([]byte, error) {

@@ -39,15 +39,8 @@ type wireEvent struct {
 	message, block, delta, usage, error []byte
 }
 
-// Event implements stream.Dialect.
-func (d *dialect) Event(name, data []byte) error {
-	if !d.general && d.started && !d.stopped {
-		if done, err := d.fastEvent(data); done {
-			return err
-		}
-	}
-	var e wireEvent
-	err := jsontok.Fields(data, func(field, value []byte) error {
+func readEvent(name, data []byte) (e wireEvent, err error) {
+	err = jsontok.Fields(data, func(field, value []byte) error {
 		switch string(field) {
 		case "type":
 			e.kind = jsontok.Text(value)
@@ -69,6 +62,17 @@ func (d *dialect) Event(name, data []byte) error {
 	if len(e.kind) == 0 {
 		e.kind = name
 	}
+	return e, err
+}
+
+// Event implements stream.Dialect.
+func (d *dialect) Event(name, data []byte) error {
+	if !d.general && d.started && !d.stopped {
+		if done, err := d.fastEvent(data); done {
+			return err
+		}
+	}
+	e, err := readEvent(name, data)
 	if err != nil {
 		return d.asm.Anomaly(stream.RuleMalformedEvent, "%v", err)
 	}

@@ -294,25 +294,27 @@ func (d *dialect) blockStop(index int) error {
 	if b, open := d.asm.Block(index); open && b.Type == transcript.BlockOpaque {
 		d.opaque--
 	}
-	return d.asm.Complete(index, func(b *transcript.Block) {
-		// The block gets what its extra collected.
-		if x == nil {
-			return
-		}
-		if b.Type == transcript.BlockReasoning && (b.Meta == nil || b.Meta.Provider == transcript.MetaAnthropic) {
-			b.Meta = signatureMeta(string(x.signature))
-		}
-		if len(x.unknown) > 0 {
-			b.Extra = string(slices.Concat([]byte(`{"unknown_deltas":[`), x.unknown, []byte("]}")))
-		}
-		if x.start == nil {
-			return
-		}
-		b.Raw = x.rawBlock(b)
-		if b.Type == transcript.BlockOpaque && jsontok.Valid(b.Args) {
-			b.Args = nil // they are in Raw
-		}
-	})
+	return d.asm.Complete(index, func(b *transcript.Block) { x.finishBlock(b) })
+}
+
+// finishBlock gives the block what its extra collected.
+func (x *blockExtra) finishBlock(b *transcript.Block) {
+	if x == nil {
+		return
+	}
+	if b.Type == transcript.BlockReasoning && (b.Meta == nil || b.Meta.Provider == transcript.MetaAnthropic) {
+		b.Meta = signatureMeta(string(x.signature))
+	}
+	if len(x.unknown) > 0 {
+		b.Extra = string(slices.Concat([]byte(`{"unknown_deltas":[`), x.unknown, []byte("]}")))
+	}
+	if x.start == nil {
+		return
+	}
+	b.Raw = x.rawBlock(b)
+	if b.Type == transcript.BlockOpaque && jsontok.Valid(b.Args) {
+		b.Args = nil // they are in Raw
+	}
 }
 
 // rawBlock returns the block as one JSON object that can be sent back: its start
@@ -328,12 +330,7 @@ func (x *blockExtra) rawBlock(b *transcript.Block) []byte {
 		put("signature", jsontok.AppendQuoted(nil, b.Meta.Signature))
 	case len(b.Args) > 0:
 		if !jsontok.Valid(b.Args) {
-			// A tool call whose arguments were cut has no raw form, because it is rendered from its fields. A
-			// server tool call has its start; the cut bytes stay in Args.
-			if b.Type == transcript.BlockOpaque {
-				return x.start
-			}
-			return nil
+			return x.rawOfCutCall(b)
 		}
 		put("input", b.Args)
 	}
@@ -361,6 +358,16 @@ func (x *blockExtra) rawBlock(b *transcript.Block) []byte {
 		return x.start
 	}
 	return jsontok.With(x.start, set...)
+}
+
+// rawOfCutCall is the raw form of a call whose arguments were cut: none for a tool
+// call, which is rendered from its fields; its start for a server tool call,
+// whose cut bytes stay in Args.
+func (x *blockExtra) rawOfCutCall(b *transcript.Block) []byte {
+	if b.Type == transcript.BlockOpaque {
+		return x.start
+	}
+	return nil
 }
 
 // allCitations returns the citations of the start and of the deltas.

@@ -32,14 +32,7 @@ func (w *requestWriter) writeBody() []byte {
 			})
 		}
 		w.writeTools()
-
-		// The last block of these turns gets a mark.
-		var marked []int
-		for i := len(w.turns) - 1; i >= 0 && len(marked) < 2 && w.CacheTTL != ""; i-- {
-			if w.turns[i].Message.Role != transcript.RoleAssistant {
-				marked = append(marked, i)
-			}
-		}
+		marked := w.cacheMarkedTurns()
 		w.Key("messages").Array(func() {
 			for i, t := range w.turns {
 				w.writeMessage(t, i == len(w.turns)-1, slices.Contains(marked, i))
@@ -175,48 +168,12 @@ func (w *requestWriter) writeMessage(t turn, last, marked bool) {
 		switch t.Message.Role {
 		case transcript.RoleAssistant:
 			w.Key("role").Str("assistant")
-			w.Key("content").Array(func() {
-				// The kept blocks of an assistant message, in their order. Only text at the very end of the
-				// request loses trailing white space.
-				for n, i := range t.keep {
-					b := &t.Message.Blocks[i]
-					trim := last && n == len(t.keep)-1 && b.Type == transcript.BlockText &&
-						t.Message.StopReason != transcript.StopPauseTurn
-					if trim {
-						w.writeAssistantText(b, strings.TrimRight(b.Text, " \t\r\n"))
-						continue
-					}
-					w.writeBlock(b, t.IDs[i])
-				}
-			})
+			w.Key("content").Array(func() { w.writeAssistantBlocks(t, last) })
 		case transcript.RoleToolResults:
 			w.Key("role").Str("user")
 			w.Key("content").Array(func() {
 				for _, a := range t.Answers {
-					// Results stand alone in their message, so they come first in it. An error is text only
-					// and never empty.
-					r := a.Result
-					w.Object(func() {
-						w.Key("type").Str("tool_result")
-						w.Key("tool_use_id").Text(a.ID)
-						w.Key("content")
-						switch {
-						case len(r.Parts) == 0:
-							w.Text(provider.ResultText(r))
-						case r.IsError:
-							w.Array(func() {
-								if !provider.IsBlank(r.Content) {
-									w.writeText(r.Content)
-								}
-								for _, part := range r.Parts {
-									w.writeText(handoff.Omitted(&part))
-								}
-							})
-						default:
-							w.Array(func() { w.writeTextAndParts(r.Content, r.Parts) })
-						}
-						w.Key("is_error").Bool(r.IsError)
-					})
+					w.writeResult(a)
 				}
 				if marked {
 					w.markLastBlock()
@@ -287,6 +244,22 @@ func (w *requestWriter) writePart(part transcript.Part) {
 	})
 }
 
+// writeAssistantBlocks writes the kept blocks of an assistant message in their
+// order. Only text at the very end of the request loses trailing white space
+//
+func (w *requestWriter) writeAssistantBlocks(t turn, last bool) {
+	for n, i := range t.keep {
+		b := &t.Message.Blocks[i]
+		trim := last && n == len(t.keep)-1 && b.Type == transcript.BlockText &&
+			t.Message.StopReason != transcript.StopPauseTurn
+		if trim {
+			w.writeAssistantText(b, strings.TrimRight(b.Text, " \t\r\n"))
+			continue
+		}
+		w.writeBlock(b, t.IDs[i])
+	}
+}
+
 func (w *requestWriter) writeBlock(b *transcript.Block, id string) {
 	if raw := w.Target.Raw(b); raw != nil && (b.Type != transcript.BlockToolUse || id == b.ID) {
 		w.Raw(raw)
@@ -328,5 +301,32 @@ func (w *requestWriter) writeAssistantText(b *transcript.Block, text string) {
 	w.Object(func() {
 		w.Key("type").Str("text")
 		w.Key("text").Str(text)
+	})
+}
+
+// writeResult writes one tool result. Results stand alone in their message, so they
+// come first in it. An error is text only and never empty.
+func (w *requestWriter) writeResult(a provider.Answer) {
+	r := a.Result
+	w.Object(func() {
+		w.Key("type").Str("tool_result")
+		w.Key("tool_use_id").Text(a.ID)
+		w.Key("content")
+		switch {
+		case len(r.Parts) == 0:
+			w.Text(provider.ResultText(r))
+		case r.IsError:
+			w.Array(func() {
+				if !provider.IsBlank(r.Content) {
+					w.writeText(r.Content)
+				}
+				for _, part := range r.Parts {
+					w.writeText(handoff.Omitted(&part))
+				}
+			})
+		default:
+			w.Array(func() { w.writeTextAndParts(r.Content, r.Parts) })
+		}
+		w.Key("is_error").Bool(r.IsError)
 	})
 }

@@ -104,21 +104,7 @@ func (d *dialect) readChunk(data []byte) error {
 
 func (d *dialect) handleChunk(c *chunk, data []byte) error {
 	if !jsontok.IsNull(c.error) {
-		// A Status object of an error chunk or error body.
-		e := stream.ProviderError{Raw: bytes.Clone(data)}
-		err := jsontok.Fields(c.error, func(field, v []byte) error {
-			switch string(field) {
-			case "status":
-				e.Type = jsontok.String(v)
-			case "code":
-				e.Code = string(v)
-			case "message":
-				e.Message = jsontok.String(v)
-			}
-			return nil
-		})
-		d.asm.Fail(e)
-		return err
+		return d.noteFailure(c.error, data)
 	}
 	if !jsontok.IsNull(c.usage) {
 		if err := d.readUsage(c.usage); err != nil {
@@ -126,16 +112,7 @@ func (d *dialect) handleChunk(c *chunk, data []byte) error {
 		}
 	}
 	if !jsontok.IsNull(c.feedback) {
-		if err := jsontok.Fields(c.feedback, func(field, value []byte) error {
-			if string(camelCase(field)) == "blockReason" && !jsontok.IsNull(value) {
-				switch string(bytes.Trim(value, `"`)) {
-				case "", "0", "BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON_UNSPECIFIED":
-				default:
-					d.blocked = true
-				}
-			}
-			return nil
-		}); err != nil {
+		if err := d.readPromptFeedback(c.feedback); err != nil {
 			return err
 		}
 	}
@@ -171,12 +148,7 @@ func (d *dialect) readCandidate(raw []byte, place int) error {
 		return err
 	}
 	if !jsontok.IsNull(content) {
-		if err := jsontok.Fields(content, func(field, value []byte) error {
-			if string(field) == "parts" && !jsontok.IsNull(value) {
-				return jsontok.Elements(value, d.readPart)
-			}
-			return nil
-		}); err != nil {
+		if err := d.readContent(content); err != nil {
 			return err
 		}
 	}
@@ -186,22 +158,54 @@ func (d *dialect) readCandidate(raw []byte, place int) error {
 	return nil
 }
 
+func (d *dialect) readContent(raw []byte) error {
+	return jsontok.Fields(raw, func(field, value []byte) error {
+		if string(field) == "parts" && !jsontok.IsNull(value) {
+			return jsontok.Elements(value, d.readPart)
+		}
+		return nil
+	})
+}
+
+// noteFailure notes the Status object of an error chunk or error body.
+func (d *dialect) noteFailure(value, data []byte) error {
+	e := stream.ProviderError{Raw: bytes.Clone(data)}
+	err := jsontok.Fields(value, func(field, v []byte) error {
+		switch string(field) {
+		case "status":
+			e.Type = jsontok.String(v)
+		case "code":
+			e.Code = string(v)
+		case "message":
+			e.Message = jsontok.String(v)
+		}
+		return nil
+	})
+	d.asm.Fail(e)
+	return err
+}
+
+// readPromptFeedback reads promptFeedback. A blockReason, however new, means that there
+// will not be a candidate.
+func (d *dialect) readPromptFeedback(raw []byte) error {
+	return jsontok.Fields(raw, func(field, value []byte) error {
+		if string(camelCase(field)) == "blockReason" && !jsontok.IsNull(value) {
+			switch string(bytes.Trim(value, `"`)) {
+			case "", "0", "BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON_UNSPECIFIED":
+			default:
+				d.blocked = true
+			}
+		}
+		return nil
+	})
+}
+
 // End implements stream.Dialect. Chunks may follow a finishReason, so that only
 // the end of the bytes tells which one was the last.
 func (d *dialect) End() (string, error) {
 	err := d.closeText()
 	if d.usage.known {
-		// What the model wrote is the answer and its thoughts; what it read is the prompt and the tool
-		// results that the server fed to it.
-		u := transcript.Usage{
-			InputTokens:  uint64(d.usage.prompt + d.usage.tools),
-			OutputTokens: uint64(d.usage.candidates + d.usage.thoughts),
-		}
-		if d.usage.hasCached {
-			n := uint64(d.usage.cached)
-			u.CacheReadTokens = &n
-		}
-		d.asm.SetUsage(u)
+		d.asm.SetUsage(d.usage.totalUsage())
 	}
 	if err != nil {
 		return "", err

@@ -18,17 +18,8 @@ type members struct {
 	data                  []byte // name of the first member that is neither text nor a modifier
 }
 
-func (d *dialect) signatureMeta(signature []byte) *transcript.Meta {
-	if s := d.asm.String(signature); s != "" {
-		return &transcript.Meta{Provider: transcript.MetaGemini, ThoughtSignature: s}
-	}
-	return nil
-}
-
-// readPart is the general path of a part.
-func (d *dialect) readPart(raw []byte) error {
-	var m members
-	err := jsontok.Fields(raw, func(field, value []byte) error {
+func readMembers(raw []byte) (m members, err error) {
+	err = jsontok.Fields(raw, func(field, value []byte) error {
 		switch name := camelCase(field); string(name) {
 		case "text":
 			m.text = value
@@ -45,6 +36,19 @@ func (d *dialect) readPart(raw []byte) error {
 		}
 		return nil
 	})
+	return m, err
+}
+
+func (d *dialect) signatureMeta(signature []byte) *transcript.Meta {
+	if s := d.asm.String(signature); s != "" {
+		return &transcript.Meta{Provider: transcript.MetaGemini, ThoughtSignature: s}
+	}
+	return nil
+}
+
+// readPart is the general path of a part.
+func (d *dialect) readPart(raw []byte) error {
+	m, err := readMembers(raw)
 	if err != nil {
 		return err
 	}
@@ -105,19 +109,23 @@ func (d *dialect) appendText(kind stream.EventKind, lit []byte) error {
 		return nil
 	}
 	if d.textKind != kind {
-		if err := d.closeText(); err != nil {
-			return err
-		}
-		b := transcript.Block{Type: transcript.BlockText}
-		if kind == stream.EventReasoningDelta {
-			b.Type = transcript.BlockReasoning
-		}
-		d.text, d.textKind = d.nextKey(), kind
-		if err := d.asm.Open(d.text, b); err != nil {
+		if err := d.openText(kind); err != nil {
 			return err
 		}
 	}
 	return d.asm.Append(d.text, kind, lit)
+}
+
+func (d *dialect) openText(kind stream.EventKind) error {
+	if err := d.closeText(); err != nil {
+		return err
+	}
+	b := transcript.Block{Type: transcript.BlockText}
+	if kind == stream.EventReasoningDelta {
+		b.Type = transcript.BlockReasoning
+	}
+	d.text, d.textKind = d.nextKey(), kind
+	return d.asm.Open(d.text, b)
 }
 
 // closeText ends the text block under way: a part of another kind follows.
@@ -151,11 +159,8 @@ type wireCall struct {
 	continues, nonEmpty bool
 }
 
-// functionCall reads a call, which comes in one part except for Vertex's streamed
-// arguments.
-func (d *dialect) functionCall(m *members, raw []byte) error {
-	var c wireCall
-	err := jsontok.Fields(m.call, func(field, value []byte) error {
+func (d *dialect) readCall(raw []byte) (c wireCall, err error) {
+	err = jsontok.Fields(raw, func(field, value []byte) error {
 		c.nonEmpty = true
 		switch string(camelCase(field)) {
 		case "name":
@@ -171,6 +176,13 @@ func (d *dialect) functionCall(m *members, raw []byte) error {
 		}
 		return nil
 	})
+	return c, err
+}
+
+// functionCall reads a call, which comes in one part except for Vertex's streamed
+// arguments.
+func (d *dialect) functionCall(m *members, raw []byte) error {
+	c, err := d.readCall(m.call)
 	if err != nil {
 		return err
 	}

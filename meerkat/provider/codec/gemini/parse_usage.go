@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // counts are the token counts of one usageMetadata. The last one that has any
@@ -53,4 +54,21 @@ func (d *dialect) readUsage(raw []byte) error {
 		d.usage = c
 	}
 	return err
+}
+
+// totalUsage returns the usage in our terms: what the model wrote is the
+// answer and its thoughts, what it read is the prompt and the tool results that
+// the server fed to it.
+//
+//nolint:gosec // no count is negative
+func (c *counts) totalUsage() transcript.Usage {
+	u := transcript.Usage{
+		InputTokens:  uint64(c.prompt + c.tools),
+		OutputTokens: uint64(c.candidates + c.thoughts),
+	}
+	if c.hasCached {
+		n := uint64(c.cached)
+		u.CacheReadTokens = &n
+	}
+	return u
 }

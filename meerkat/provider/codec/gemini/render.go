@@ -114,23 +114,7 @@ func (w *requestWriter) writeBody() []byte {
 					}
 					w.Key("parts").Array(func() {
 						if c.model {
-							// Write the parts of one model content in their order. Its first call must be signed (G-17); the
-							// rule is applied to every turn, not only the current one, so that old contents keep their bytes.
-							first := true
-							for _, s := range c.steps {
-								for i := range s.Message.Blocks {
-									b := &s.Message.Blocks[i]
-									if !w.isSent(b) {
-										continue
-									}
-									if b.Type != transcript.BlockToolUse {
-										w.writeBlock(b)
-										continue
-									}
-									w.writeCall(b, s.IDs[i], first && w.Target.Model.Signatures)
-									first = false
-								}
-							}
+							w.writeReply(c.steps)
 							return
 						}
 						w.writeUserParts(c.steps[0])

@@ -49,13 +49,15 @@ func (w *requestWriter) writePart(part transcript.Part) {
 			})
 		})
 	default:
-		w.Object(func() {
-			w.Key("inlineData").Object(func() {
-				w.Key("mimeType").Text(part.MediaType)
-				w.Key("data").Base64(part.Data)
-			})
-		})
+		w.Object(func() { w.writeInlineData(part) })
 	}
+}
+
+func (w *requestWriter) writeInlineData(part transcript.Part) {
+	w.Key("inlineData").Object(func() {
+		w.Key("mimeType").Text(part.MediaType)
+		w.Key("data").Base64(part.Data)
+	})
 }
 
 // replayableSignature returns the thoughtSignature of a block that this origin made, ""
@@ -81,6 +83,27 @@ func (w *requestWriter) isSent(b *transcript.Block) bool {
 		return w.Target.Raw(b) != nil
 	default:
 		return true
+	}
+}
+
+// writeReply writes the parts of one model content in their order. Its first call
+// must be signed (G-17); the rule is applied to every turn, not only the
+// current one, so that old contents keep their bytes.
+func (w *requestWriter) writeReply(steps []provider.Step) {
+	first := true
+	for _, s := range steps {
+		for i := range s.Message.Blocks {
+			b := &s.Message.Blocks[i]
+			if !w.isSent(b) {
+				continue
+			}
+			if b.Type != transcript.BlockToolUse {
+				w.writeBlock(b)
+				continue
+			}
+			w.writeCall(b, s.IDs[i], first && w.Target.Model.Signatures)
+			first = false
+		}
 	}
 }
 
@@ -169,19 +192,22 @@ func (w *requestWriter) writeResponse(a provider.Answer) {
 				w.Key("content").Text(w.resultText(r))
 				w.Key("error").Bool(r.IsError)
 			})
-
-			// The images and files of a result are parts of the response, which may hold nothing else.
-			parts := slices.DeleteFunc(slices.Clone(r.Parts),
-				func(part transcript.Part) bool { return !w.Target.Takes(&part) })
-			if len(parts) == 0 {
-				return
-			}
-			w.Key("parts").Array(func() {
-				for _, part := range parts {
-					w.writePart(part)
-				}
-			})
+			w.writeMedia(r.Parts)
 		})
+	})
+}
+
+// writeMedia writes the images and files of a result as parts of the response,
+// which may hold nothing else.
+func (w *requestWriter) writeMedia(parts []transcript.Part) {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part transcript.Part) bool { return !w.Target.Takes(&part) })
+	if len(parts) == 0 {
+		return
+	}
+	w.Key("parts").Array(func() {
+		for _, part := range parts {
+			w.writePart(part)
+		}
 	})
 }
 

@@ -42,15 +42,8 @@ type wireEvent struct {
 	item, delta, response, error []byte
 }
 
-// Event implements stream.Dialect.
-func (d *dialect) Event(name, data []byte) error {
-	if !d.general && !d.ended {
-		if done, err := d.fastDelta(data); done {
-			return err
-		}
-	}
-	var e wireEvent
-	err := jsontok.Fields(data, func(field, value []byte) error {
+func readEvent(name, data []byte) (e wireEvent, err error) {
+	err = jsontok.Fields(data, func(field, value []byte) error {
 		switch string(field) {
 		case "type":
 			e.kind = jsontok.Text(value)
@@ -72,6 +65,17 @@ func (d *dialect) Event(name, data []byte) error {
 	if len(e.kind) == 0 {
 		e.kind = name
 	}
+	return e, err
+}
+
+// Event implements stream.Dialect.
+func (d *dialect) Event(name, data []byte) error {
+	if !d.general && !d.ended {
+		if done, err := d.fastDelta(data); done {
+			return err
+		}
+	}
+	e, err := readEvent(name, data)
 	if err != nil {
 		return d.asm.Anomaly(stream.RuleMalformedEvent, "%v", err)
 	}

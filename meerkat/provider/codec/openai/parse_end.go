@@ -46,38 +46,7 @@ func (d *dialect) readResponse(raw []byte, last bool) error {
 	if err := d.addUnfinishedItems(r.output); err != nil {
 		return err
 	}
-
-	// The totals come once, with the end.
-	if !jsontok.IsNull(r.usage) {
-		var u transcript.Usage
-		err := jsontok.Fields(r.usage, func(field, value []byte) error {
-			switch string(field) {
-			case "input_tokens":
-				u.InputTokens, _ = jsontok.Uint(value)
-			case "output_tokens":
-				u.OutputTokens, _ = jsontok.Uint(value)
-			case "input_tokens_details":
-				if !bytes.HasPrefix(value, []byte("{")) {
-					return nil
-				}
-				return jsontok.Fields(value, func(field, count []byte) error {
-					n, ok := jsontok.Uint(count)
-					switch {
-					case !ok:
-					case string(field) == "cached_tokens":
-						u.CacheReadTokens = &n
-					case string(field) == "cache_write_tokens":
-						u.CacheCreationTokens = &n
-					}
-					return nil
-				})
-			}
-			return nil
-		})
-		if err == nil {
-			d.asm.SetUsage(u)
-		}
-	}
+	d.readUsage(r.usage)
 	return d.setStopReason(&r, raw)
 }
 
@@ -156,28 +125,7 @@ func (d *dialect) setStopReason(r *responseObject, raw []byte) error {
 	case r.status == "cancelled":
 		d.asm.SetStop(transcript.StopCancelled)
 	case r.status == "incomplete":
-		var reason string
-		if !jsontok.IsNull(r.details) {
-			err := jsontok.Fields(r.details, func(field, value []byte) error {
-				if string(field) == "reason" {
-					reason = jsontok.String(value)
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-		}
-		switch reason {
-		case "max_output_tokens":
-			d.asm.SetStop(transcript.StopMaxTokens)
-		case "content_filter":
-			d.asm.SetStop(transcript.StopRefusal)
-		default:
-			d.asm.SetStop(transcript.StopReason("incomplete: " + reason))
-			return d.asm.Anomaly(stream.RuleUnknownStop, "incomplete_details.reason %q", reason)
-		}
-		return nil
+		return d.setIncompleteReason(r.details)
 	case r.object == "response.compaction":
 		d.asm.SetStop(transcript.StopCompaction)
 	case r.status != "completed":
@@ -190,6 +138,70 @@ func (d *dialect) setStopReason(r *responseObject, raw []byte) error {
 		d.asm.SetStop(transcript.StopEndTurn)
 	}
 	return nil
+}
+
+func (d *dialect) setIncompleteReason(details []byte) error {
+	var reason string
+	if !jsontok.IsNull(details) {
+		err := jsontok.Fields(details, func(field, value []byte) error {
+			if string(field) == "reason" {
+				reason = jsontok.String(value)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	switch reason {
+	case "max_output_tokens":
+		d.asm.SetStop(transcript.StopMaxTokens)
+	case "content_filter":
+		d.asm.SetStop(transcript.StopRefusal)
+	default:
+		d.asm.SetStop(transcript.StopReason("incomplete: " + reason))
+		return d.asm.Anomaly(stream.RuleUnknownStop, "incomplete_details.reason %q", reason)
+	}
+	return nil
+}
+
+// readUsage reads the totals; they come once, with the end.
+func (d *dialect) readUsage(raw []byte) {
+	if jsontok.IsNull(raw) {
+		return
+	}
+	var u transcript.Usage
+	err := jsontok.Fields(raw, func(field, value []byte) error {
+		switch string(field) {
+		case "input_tokens":
+			u.InputTokens, _ = jsontok.Uint(value)
+		case "output_tokens":
+			u.OutputTokens, _ = jsontok.Uint(value)
+		case "input_tokens_details":
+			return d.readCachedTokens(value, &u)
+		}
+		return nil
+	})
+	if err == nil {
+		d.asm.SetUsage(u)
+	}
+}
+
+func (d *dialect) readCachedTokens(raw []byte, u *transcript.Usage) error {
+	if !bytes.HasPrefix(raw, []byte("{")) {
+		return nil
+	}
+	return jsontok.Fields(raw, func(field, value []byte) error {
+		n, ok := jsontok.Uint(value)
+		switch {
+		case !ok:
+		case string(field) == "cached_tokens":
+			u.CacheReadTokens = &n
+		case string(field) == "cache_write_tokens":
+			u.CacheCreationTokens = &n
+		}
+		return nil
+	})
 }
 
 // End implements stream.Dialect.

@@ -93,35 +93,7 @@ func (w *requestWriter) writeCompactBody() []byte {
 
 func (w *requestWriter) writeSteps() {
 	for _, s := range w.Steps {
-		// The input items of one message.
-		switch s.Message.Role {
-		case transcript.RoleAssistant:
-			// Write the items of one reply. Items keep the form and ids they
-			// came with only when all reasoning of the reply goes along: an id without its
-			// reasoning is refused (O-13, repeated-token).
-			blocks, intact := w.blocksOf(s)
-			for i := range blocks {
-				w.writeItem(&blocks[i], s.IDs[i], intact)
-			}
-		case transcript.RoleToolResults:
-			for _, a := range s.Answers {
-				// Write a tool result. There is no error flag: the text says it.
-				w.Object(func() {
-					w.Key("type").Str("function_call_output")
-					w.Key("call_id").Text(a.ID)
-					w.Key("output")
-					if len(a.Result.Parts) == 0 {
-						w.Text(provider.ResultText(a.Result))
-						return
-					}
-					w.writeTextAndParts(a.Result.Content, a.Result.Parts)
-				})
-			}
-		case transcript.RoleSystem, transcript.RoleDeveloper: // further on in the conversation
-			w.writeTextMessage("developer", s.Message.Content)
-		default:
-			w.writeUserMessage(s.Message)
-		}
+		w.writeStep(s)
 	}
 }
 

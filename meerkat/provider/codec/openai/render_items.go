@@ -9,6 +9,38 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
+// writeStep writes the input items of one message.
+func (w *requestWriter) writeStep(s provider.Step) {
+	switch s.Message.Role {
+	case transcript.RoleAssistant:
+		// Write the items of one reply. Items keep the form and ids they
+		// came with only when all reasoning of the reply goes along: an id without its
+		// reasoning is refused (O-13, repeated-token).
+		blocks, intact := w.blocksOf(s)
+		for i := range blocks {
+			w.writeItem(&blocks[i], s.IDs[i], intact)
+		}
+	case transcript.RoleToolResults:
+		for _, a := range s.Answers {
+			// Write a tool result. There is no error flag: the text says it.
+			w.Object(func() {
+				w.Key("type").Str("function_call_output")
+				w.Key("call_id").Text(a.ID)
+				w.Key("output")
+				if len(a.Result.Parts) == 0 {
+					w.Text(provider.ResultText(a.Result))
+					return
+				}
+				w.writeTextAndParts(a.Result.Content, a.Result.Parts)
+			})
+		}
+	case transcript.RoleSystem, transcript.RoleDeveloper: // further on in the conversation
+		w.writeTextMessage("developer", s.Message.Content)
+	default:
+		w.writeUserMessage(s.Message)
+	}
+}
+
 // writeTextMessage writes an easy message of text.
 func (w *requestWriter) writeTextMessage(role, text string) {
 	w.writeMessage(role, func() { w.Text(text) })
@@ -167,60 +199,17 @@ func (w *requestWriter) writeItem(b *transcript.Block, id string, intact bool) {
 	switch b.Type {
 	case transcript.BlockReasoning:
 		if w.isReplayableReasoning(b) {
-			w.writeRawOr(raw, func() {
-				// The item has its own id, which its encrypted content is bound to (O-15), and its summary parts
-				// as they came, [] when it had none.
-				w.Key("type").Str("reasoning")
-				if b.Meta.ID != "" {
-					w.Key("id").Str(b.Meta.ID)
-				}
-				parts := b.Meta.Summary
-				if parts == nil && b.Text != "" {
-					parts = []string{b.Text}
-				}
-				w.Key("summary").Array(func() {
-					for _, text := range parts {
-						w.Object(func() {
-							w.Key("type").Str("summary_text")
-							w.Key("text").Str(text)
-						})
-					}
-				})
-				w.Key("encrypted_content").Str(*b.Meta.EncryptedContent)
-			})
+			w.writeRawOr(raw, func() { w.writeReasoning(b) })
 		}
 	case transcript.BlockToolUse:
-		w.writeRawOr(w.rawCall(b, id, intact), func() {
-			// A function call without an item id is legal everywhere. Its arguments are a string of the exact
-			// bytes.
-			w.Key("type").Str("function_call")
-			w.Key("call_id").Text(id)
-			w.Key("name").Text(b.Name)
-			args := b.Args
-			if len(args) == 0 {
-				args = []byte("{}")
-			}
-			w.Key("arguments").Str(string(args))
-		})
+		w.writeRawOr(w.rawCall(b, id, intact), func() { w.writeCall(b, id) })
 	case transcript.BlockOpaque:
 		if raw != nil {
 			w.Raw(raw)
 		}
 	default:
 		if raw != nil || b.Text != "" {
-			w.writeRawOr(raw, func() {
-				// An assistant message has its phase when it came with one.
-				w.Key("type").Str("message")
-				w.Key("role").Str("assistant")
-				if !w.Target.Made(b) {
-					w.Key("content").Text(b.Text)
-					return
-				}
-				w.Key("content").Str(b.Text)
-				if b.Meta != nil && b.Meta.Phase != "" {
-					w.Key("phase").Str(b.Meta.Phase)
-				}
-			})
+			w.writeRawOr(raw, func() { w.writeAssistantText(b) })
 		}
 	}
 }
@@ -237,4 +226,54 @@ func (w *requestWriter) writeRawOr(raw []byte, fields func()) {
 		return
 	}
 	w.Object(fields)
+}
+
+// writeReasoning writes the item with its own id, which its encrypted content is
+// bound to (O-15), and its summary parts as they came, [] when it had
+// none.
+func (w *requestWriter) writeReasoning(b *transcript.Block) {
+	w.Key("type").Str("reasoning")
+	if b.Meta.ID != "" {
+		w.Key("id").Str(b.Meta.ID)
+	}
+	parts := b.Meta.Summary
+	if parts == nil && b.Text != "" {
+		parts = []string{b.Text}
+	}
+	w.Key("summary").Array(func() {
+		for _, text := range parts {
+			w.Object(func() {
+				w.Key("type").Str("summary_text")
+				w.Key("text").Str(text)
+			})
+		}
+	})
+	w.Key("encrypted_content").Str(*b.Meta.EncryptedContent)
+}
+
+// writeCall writes a function call without an item id, which is legal
+// everywhere, and its arguments as a string of the exact bytes.
+func (w *requestWriter) writeCall(b *transcript.Block, id string) {
+	w.Key("type").Str("function_call")
+	w.Key("call_id").Text(id)
+	w.Key("name").Text(b.Name)
+	args := b.Args
+	if len(args) == 0 {
+		args = []byte("{}")
+	}
+	w.Key("arguments").Str(string(args))
+}
+
+// writeAssistantText writes an assistant message, with its phase when it came with one.
+func (w *requestWriter) writeAssistantText(b *transcript.Block) {
+	w.Key("type").Str("message")
+	w.Key("role").Str("assistant")
+	if !w.Target.Made(b) {
+		w.Key("content").Text(b.Text)
+		return
+	}
+	w.Key("content").Str(b.Text)
+	if b.Meta != nil && b.Meta.Phase != "" {
+		w.Key("phase").Str(b.Meta.Phase)
+	}
 }

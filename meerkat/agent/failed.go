@@ -94,15 +94,7 @@ func (p *transition) handleInterruption(in failureInput, stop transcript.StopRea
 		p.finishRun(in.at, err)
 		return
 	}
-
-	// Blocks of a broken reply that can stand alone are kept. Thoughts and provider-specific blocks
-	// at the end are left out: they belong to something that never arrived.
-	blocks := in.blocks
-	n := len(blocks)
-	for n > 0 && blocks[n-1].Type != transcript.BlockText && blocks[n-1].Type != transcript.BlockToolUse {
-		n--
-	}
-	m := transcript.Assistant(stop, blocks[:n]...)
+	m := transcript.Assistant(stop, completeBlocks(in.blocks)...)
 	s.stopReason = stop
 	if len(m.Blocks) == 0 || hasRepeatedCallID(&m) {
 		if in.shown {
@@ -138,4 +130,15 @@ func resultStatus(c cause) transcript.ResultStatus {
 		return transcript.ResultAborted
 	}
 	return ""
+}
+
+// completeBlocks returns the blocks of a broken reply that can stand alone.
+// Thoughts and provider-specific blocks at the end are left out: they belong to
+// something that never arrived.
+func completeBlocks(blocks []transcript.Block) []transcript.Block {
+	n := len(blocks)
+	for n > 0 && blocks[n-1].Type != transcript.BlockText && blocks[n-1].Type != transcript.BlockToolUse {
+		n--
+	}
+	return blocks[:n]
 }

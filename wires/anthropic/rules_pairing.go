@@ -262,7 +262,10 @@ func loopThinks(c *call, _ rule.Env) *rule.Refusal {
 
 // thoughtFirst refuses a turn that does not start with thinking.
 func thoughtFirst(t turn, where string) *rule.Refusal {
-	return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block%s. We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."+thinkingDocs, t.message, t.blocks[0].kind, where)
+	return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. "+
+		"When `thinking` is enabled, a final `assistant` message must start with a thinking block%s. "+
+		"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."+
+		thinkingDocs, t.message, t.blocks[0].kind, where)
 }
 
 // prefillThinks speaks of models that take a prefilled answer. An open tool loop has thought already.

@@ -420,8 +420,11 @@ func TestPairing(t *testing.T) {
 			says: "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`." + thinkingDocs}, //nolint:misspell // the API spells it so
 		{id: "A-54", broken: thinkOn + "," + said(aPrompt, assistant(text)),
 			passes: said(aPrompt, assistant(text)),
-			says:   "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled, a final `assistant` message must start with a thinking block. We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`." + thinkingDocs,
-			at:     "messages[1].content[0]"},
+			says: "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. " +
+				"When `thinking` is enabled, a final `assistant` message must start with a thinking block. " +
+				"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`." +
+				thinkingDocs,
+			at: "messages[1].content[0]"},
 		{id: "A-39", broken: said(aPrompt, assistant(aThought+","+text)),
 			says: "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request.", at: "messages[1].content[0]"},
 		{id: "A-14", broken: opus46 + "," + said(aPrompt, assistant(text)), passes: said(aPrompt, assistant(text)),

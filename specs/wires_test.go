@@ -1,8 +1,10 @@
 package specs
 
 import (
+	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 	"regexp"
 
 	"github.com/meerkat-go/conformance/wires"
@@ -11,7 +13,11 @@ import (
 // The built-in wires import this package. A test of this package that imports them makes Go compile them again, so
 // the tests register the facts of the wires alone.
 func init() {
-	for _, name := range []string{"anthropic", "openai", "gemini", "chat"} {
+	names := []string{"anthropic", "openai", "gemini", "chat"} // in the order of wires/all
+	if files, _ := filepath.Glob("../wires/*/facts.yaml"); len(files) != len(names) {
+		panic(fmt.Sprintf("%q: name each of them here", files))
+	}
+	for _, name := range names {
 		facts, err := os.ReadFile("../wires/" + name + "/facts.yaml")
 		if err != nil {
 			panic(err)

@@ -206,15 +206,7 @@ func (b *Builder) newBlocks(ev *evidence.Evidence, trace *check.Trace) (blocks [
 		if !isKnown {
 			n = len(blocks)
 			number[r.Emitted] = n
-			it := r.Emitted
-			block := Block{Exchange: r.From, Event: it.Place.Event, Offset: it.Place.Off, What: it.What.String(),
-				Type: it.Type, Name: b.quoteText(it.Name), Fields: []Field{}}
-			for _, f := range fieldsOf(it) {
-				if f.value != "" {
-					block.Fields = append(block.Fields, Field{f.name, b.storeBytes([]byte(f.value))})
-				}
-			}
-			blocks = append(blocks, block)
+			blocks = append(blocks, b.newBlock(r.From, r.Emitted))
 		}
 		blocks[n].Returns = append(blocks[n].Returns, b.newReturn(providers[r.To], r, len(blocks[n].Returns) == 0))
 	}
@@ -225,6 +217,17 @@ func (b *Builder) newBlocks(ev *evidence.Evidence, trace *check.Trace) (blocks [
 		return a.Offset - b.Offset
 	})
 	return blocks
+}
+
+func (b *Builder) newBlock(exchange int, it *wire.Item) Block {
+	block := Block{Exchange: exchange, Event: it.Place.Event, Offset: it.Place.Off, What: it.What.String(),
+		Type: it.Type, Name: b.quoteText(it.Name), Fields: []Field{}}
+	for _, f := range fieldsOf(it) {
+		if f.value != "" {
+			block.Fields = append(block.Fields, Field{f.name, b.storeBytes([]byte(f.value))})
+		}
+	}
+	return block
 }
 
 // newReturn says what a request made of a block. Only the first place of an unchanged

@@ -40,16 +40,7 @@ func (s *Sandbox) newContainer(ctx context.Context, path string, command Command
 func (n namespaces) helperCommand(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
 	cmd.Args, cmd.Env, cmd.Dir = []string{helperName}, []string{}, "/"
-
-	// Mounts and System V objects come with processes of their own.
-	var flags uintptr
-	if n.NetworkNamespace {
-		flags |= syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET
-	}
-	if n.PIDNamespace {
-		flags |= syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: flags}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: n.cloneFlags()}
 	if cmd.SysProcAttr.Cloneflags == 0 {
 		return cmd
 	}
@@ -151,21 +142,7 @@ func (c *helped) awaitStart() error {
 	}
 	stop()
 	_ = c.control.SetReadDeadline(time.Time{})
-
-	// Pass the connections of each file, a listener in the namespace, to the sandbox's listener with
-	// the same port.
-	for i, fd := range files {
-		unix.CloseOnExec(fd)
-		file := os.NewFile(uintptr(fd), "listener")
-		l, err := net.FileListener(file)
-		_ = file.Close()
-		if err != nil {
-			return err
-		}
-		c.ports = append(c.ports, l)
-		go c.listeners[i].passOn(l)
-	}
-	return nil
+	return c.serveListeners(files)
 }
 
 // receiveMessage reads a message and the files that came with it.
@@ -184,6 +161,23 @@ func (c *helped) receiveMessage() (m message, files []int, err error) {
 	}
 	files, err = unix.ParseUnixRights(&all[0])
 	return m, files, err
+}
+
+// serveListeners passes the connections of each file, a listener in the namespace, to the
+// sandbox's listener with the same port.
+func (c *helped) serveListeners(files []int) error {
+	for i, fd := range files {
+		unix.CloseOnExec(fd)
+		file := os.NewFile(uintptr(fd), "listener")
+		l, err := net.FileListener(file)
+		_ = file.Close()
+		if err != nil {
+			return err
+		}
+		c.ports = append(c.ports, l)
+		go c.listeners[i].passOn(l)
+	}
+	return nil
 }
 
 func (c *helped) sendOrder(order byte) error {

@@ -11,6 +11,18 @@ import (
 // processes that lose their parent.
 type namespaces struct{ NetworkNamespace, PIDNamespace bool }
 
+// cloneFlags returns the flags that make the namespaces. Mounts and System V
+// objects come with processes of their own.
+func (n namespaces) cloneFlags() (flags uintptr) {
+	if n.NetworkNamespace {
+		flags |= syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET
+	}
+	if n.PIDNamespace {
+		flags |= syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC
+	}
+	return flags
+}
+
 // namespaceError says that the namespaces of a container cannot be made.
 type namespaceError struct{ err error }
 

@@ -46,19 +46,7 @@ func Lookup(model string) (Entry, error) {
 		refused.Known = known
 		return Entry{}, refused
 	}
-
-	// The nearest three allowed names, of base's own provider when that is known.
-	t := catalogue()
-	base := withoutDate(model)
-	provider := ProviderOf(strings.TrimPrefix(base, "models/"))
-	base = base[:min(len(base), 100)]
-	var names []string
-	for _, e := range t.Models {
-		if (provider == "" || e.Provider == provider) && e.Retires == "" {
-			names = append(names, e.Name)
-		}
-	}
-	refused.Known = spelling.Rank(base, names)[:3]
+	refused.Known = catalogue().nearestNames(withoutDate(model))
 	return Entry{}, refused
 }
 
@@ -214,4 +202,18 @@ func (t *table) unsupportedReason(base string) string {
 	default:
 		return fmt.Sprintf("the catalogue has no %s %s variant %q", n.line, n.version, n.variant)
 	}
+}
+
+// nearestNames returns the three allowed names closest to base, of base's own
+// provider when that is known.
+func (t *table) nearestNames(base string) []string {
+	provider := ProviderOf(strings.TrimPrefix(base, "models/"))
+	base = base[:min(len(base), 100)]
+	var names []string
+	for _, e := range t.Models {
+		if (provider == "" || e.Provider == provider) && e.Retires == "" {
+			names = append(names, e.Name)
+		}
+	}
+	return spelling.Rank(base, names)[:3]
 }

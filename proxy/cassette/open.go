@@ -295,10 +295,9 @@ func (c *Cassette) peekRequest(i int, decode func(item []byte) (Request, bool)) 
 // large cassette can be read in little memory.
 func (c *Cassette) Asked(i int, room []byte) (Request, error) {
 	r, ok := c.peekRequest(i, func(item []byte) (Request, bool) {
-		// The body is written over room.
-		c, in := &cursor{b: item, ok: true, scratch: room, skipHeaders: true}, Interaction{}
-		c.readRequest(&in)
-		return in.Request, c.ok
+		cur, in := &cursor{b: item, ok: true, scratch: room, skipHeaders: true}, Interaction{}
+		cur.readRequest(&in)
+		return in.Request, cur.ok
 	})
 	if ok {
 		return r, nil

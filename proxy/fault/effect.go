@@ -3,7 +3,6 @@ package fault
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -20,14 +19,7 @@ import (
 func (f Fault) replaceReply(t target) (Script, bool) {
 	switch {
 	case f.Kind == kindStatus:
-		// The error reply is as the provider would have sent it.
-		kind, body := llm.ErrorBody(t.provider, f.Status, f.errorMessage(f.Status))
-		h := http.Header{"Content-Type": {kind}, "Content-Length": {strconv.Itoa(len(body))}}
-		if f.RetryAfter != "" {
-			h.Set("Retry-After", f.RetryAfter)
-		}
-		maps.Copy(h, f.Header)
-		return Script{Status: f.Status, Header: h, Steps: []Step{{Data: body}}, End: EOF}.dropWrongLength(), true
+		return f.errorReply(t.provider), true
 	case f.Place.At != beforeHeader:
 		return Script{}, false
 	case f.Kind == kindReset:
@@ -38,6 +30,19 @@ func (f Fault) replaceReply(t target) (Script, bool) {
 		return Script{Wait: t.script.Wait, Hold: f.For, End: f.Then.ending()}, true
 	}
 	return Script{}, false
+}
+
+// errorReply returns an error reply as the provider would have sent it.
+func (f Fault) errorReply(provider string) Script {
+	kind, body := llm.ErrorBody(provider, f.Status, f.errorMessage(f.Status))
+	h := http.Header{"Content-Type": {kind}, "Content-Length": {strconv.Itoa(len(body))}}
+	if f.RetryAfter != "" {
+		h.Set("Retry-After", f.RetryAfter)
+	}
+	for name, values := range f.Header {
+		h[name] = values
+	}
+	return Script{Status: f.Status, Header: h, Steps: []Step{{Data: body}}, End: EOF}.dropWrongLength()
 }
 
 // errorMessage returns the plan's message, or one that providers use.
@@ -265,23 +270,8 @@ func applyEdits(s Script, edits []edit) (out Script, made []int) {
 		e := edits[i]
 		made = append(made, i)
 		out.Steps = append(out.Steps, rest.takeUntil(e.at)...)
-		n := e.at + e.drop - rest.pos
-		for len(rest.steps) > 0 && n > 0 {
-			size := min(len(rest.steps[0].Data), n)
-			rest.now = rest.steps[0].At
-			rest.advance(size)
-			n -= size
-		} // what an edit before left out is gone already
-		var steps []Step
-		for i, data := range e.writes {
-			step := Step{At: rest.now, Hold: rest.hold, Data: data}
-			if i > 0 {
-				step.Hold += e.every
-			}
-			rest.hold = 0
-			steps = append(steps, step)
-		}
-		out.Steps = append(out.Steps, steps...)
+		rest.skipBytes(e.at + e.drop - rest.pos) // what an edit before left out is gone already
+		out.Steps = append(out.Steps, rest.insertionSteps(e)...)
 		rest.hold += e.hold
 		if ended = e.end != ""; ended {
 			out.End, out.Trailer = e.end, nil
@@ -324,6 +314,15 @@ func (r *remaining) takeUntil(at int) (taken []Step) {
 	return taken
 }
 
+func (r *remaining) skipBytes(n int) {
+	for len(r.steps) > 0 && n > 0 {
+		size := min(len(r.steps[0].Data), n)
+		r.now = r.steps[0].At
+		r.advance(size)
+		n -= size
+	}
+}
+
 func (r *remaining) advance(n int) {
 	r.pos += n
 	step := &r.steps[0]
@@ -333,4 +332,17 @@ func (r *remaining) advance(n int) {
 	}
 	r.steps = slices.Clone(r.steps)
 	r.steps[0].Data, r.steps[0].Hold = step.Data[n:], 0
+}
+
+// insertionSteps returns the steps that an edit inserts.
+func (r *remaining) insertionSteps(e edit) (steps []Step) {
+	for i, data := range e.writes {
+		step := Step{At: r.now, Hold: r.hold, Data: data}
+		if i > 0 {
+			step.Hold += e.every
+		}
+		r.hold = 0
+		steps = append(steps, step)
+	}
+	return steps
 }

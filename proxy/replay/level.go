@@ -163,21 +163,25 @@ func (ids idNumbers) numberBlocks(v any) any {
 		// In a fixed order: an id stands beside others only in blocks that
 		// have one of their own and one of their call.
 		for _, name := range slices.Sorted(maps.Keys(x)) {
-			id, isText := x[name].(string)
-			switch {
-			case llm.IsCacheMark(name):
-				delete(x, name)
-			case llm.IsID(name) && isText:
-				if ids[id] == "" {
-					ids[id] = fmt.Sprintf("#%d", len(ids))
-				}
-				x[name] = ids[id]
-			case llm.IsBlocks(name):
-				x[name] = ids.numberBlocks(x[name])
-			}
+			ids.numberMember(x, name)
 		}
 	}
 	return v
+}
+
+func (ids idNumbers) numberMember(block map[string]any, name string) {
+	id, isText := block[name].(string)
+	switch {
+	case llm.IsCacheMark(name):
+		delete(block, name)
+	case llm.IsID(name) && isText:
+		if ids[id] == "" {
+			ids[id] = fmt.Sprintf("#%d", len(ids))
+		}
+		block[name] = ids[id]
+	case llm.IsBlocks(name):
+		block[name] = ids.numberBlocks(block[name])
+	}
 }
 
 // shapeOf returns an anchored body without what was said, except for the last words

@@ -69,14 +69,7 @@ func (f filler) fillValue(s map[string]any, depth int) any {
 func (f filler) resolveRef(s map[string]any, depth int) map[string]any {
 	for range depth {
 		if ref, ok := s["$ref"].(string); ok {
-			var at any = f.root
-			for _, name := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(ref, "#"), "/"), "/") {
-				if m, ok := at.(map[string]any); ok && name != "" {
-					at = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
-				}
-			}
-			m, _ := at.(map[string]any)
-			s = m
+			s = f.lookUpRef(ref)
 			continue
 		}
 		next := firstAlternative(s)
@@ -86,6 +79,17 @@ func (f filler) resolveRef(s map[string]any, depth int) map[string]any {
 		s = next
 	}
 	return s
+}
+
+func (f filler) lookUpRef(ref string) map[string]any {
+	var at any = f.root
+	for _, name := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(ref, "#"), "/"), "/") {
+		if m, ok := at.(map[string]any); ok && name != "" {
+			at = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
+		}
+	}
+	m, _ := at.(map[string]any)
+	return m
 }
 
 // firstAlternative is the first of a choice that is more than null, together with

@@ -264,7 +264,6 @@ func (t Tool) requiredArguments() []any {
 func (t Tool) roleArguments(role, word string) []byte {
 	switch {
 	case t.isShell():
-
 		// A shell takes a command as a text or as a list.
 		command := shellCommand(role, word)
 		name := t.commandProperty()

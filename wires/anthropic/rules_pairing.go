@@ -271,8 +271,8 @@ func thoughtFirst(t turn, where string) *rule.Refusal {
 // prefillThinks speaks of models that take a prefilled answer. An open tool loop has thought already.
 func prefillThinks(c *call, p *rule.Pass) {
 	n := len(c.turns)
-	if c.askedThinking() != thinkEnabled || c.takes.DoesRefuse("prefill") || c.paused || n < 2 ||
-		c.turns[n-1].role != "assistant" || onlyResults(c.turns[n-2]) || c.lastMessage().isPaused(p.Env) {
+	if c.askedThinking() != thinkEnabled || c.takes.DoesRefuse("prefill") || n < 2 ||
+		c.turns[n-1].role != "assistant" || onlyResults(c.turns[n-2]) {
 		return
 	}
 	t := c.turns[n-1]

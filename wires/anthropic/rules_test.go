@@ -441,6 +441,30 @@ func TestPairing(t *testing.T) {
 	}
 }
 
+// TestPrefillThinks holds of which last messages the referee says that they do not start with thinking (A-54).
+func TestPrefillThinks(t *testing.T) {
+	const text = `{"type":"text","text":"x"}`
+	const call = `{"type":"tool_use","id":"a","name":"f","input":{}}`
+	const search = `{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`
+	for body, want := range map[string][]string{
+		thinkOn + "," + said(aPrompt, assistant(text)):          {"messages[1].content[0]"},
+		thinkOn + "," + said(aPrompt, aPrompt, assistant(text)): {"messages[2].content[0]"},
+		thinkOn + "," + said(aPrompt, assistant(aThought+","+call), aResult, aPrompt, assistant(text)): {
+			"messages[4].content[0]"},
+		thinkOn + "," + said(aPrompt, assistant(aThought+","+call), aResult, assistant(text)): nil,
+		thinkOn + "," + said(aPrompt, assistant(aThought+","+text)):                           nil,
+		thinkOn + "," + said(aPrompt, assistant(text), aPrompt):                               nil,
+		thinkOn + "," + said(aPrompt, assistant(call)):                                        nil,
+		thinkOn + "," + said(aPrompt, assistant(search+","+text)):                             nil,
+		said(aPrompt, assistant(text)):                                                        nil,
+		opus46 + "," + thinkOn + "," + said(aPrompt, assistant(text)):                         nil, // A-14
+	} {
+		if got := (row{id: "A-54"}).reported(t, body); !slices.Equal(got, want) {
+			t.Errorf("%s: reported at %v, want %v", body, got, want)
+		}
+	}
+}
+
 // TestThinkingToClear holds that the edit that clears thinking comes with thinking (A-53) and first
 // (A-55). The edit needs a beta, so its rows are not among those of parameters.
 func TestThinkingToClear(t *testing.T) {

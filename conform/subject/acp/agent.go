@@ -66,6 +66,17 @@ type process interface {
 	Wait() (isolate.Result, error)
 }
 
+// launchAgent starts the agent as a program and says hello to it. The error is a *failure
+// or says that the program could not be started.
+func launchAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command, c *client,
+	timeout time.Duration) (*agent, error) {
+	p, err := sandbox.Start(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	return greetAgent(ctx, p, p.Stdin, p.Stdout, c, timeout)
+}
+
 // greetAgent says hello to an agent that runs. The error is a *failure.
 func greetAgent(ctx context.Context, p process, stdin io.WriteCloser, stdout io.Reader, c *client,
 	timeout time.Duration) (*agent, error) {
@@ -370,6 +381,17 @@ func providerOf(model string) string {
 		}
 	}
 	return ""
+}
+
+// providersOf lists the providers whose models are offered, nil when that shows
+// nothing.
+func providersOf(models []string) (found []string) {
+	for _, name := range wires.Names() {
+		if slices.ContainsFunc(models, func(m string) bool { return providerOf(m) == name }) {
+			found = append(found, name)
+		}
+	}
+	return found
 }
 
 // chooseModel picks the name by which the agent offers a model of a provider: its

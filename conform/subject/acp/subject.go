@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -16,7 +15,6 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/specs"
-	"github.com/meerkat-go/conformance/wires"
 )
 
 // Config describes an agent that speaks the protocol.
@@ -105,12 +103,8 @@ func (s *Subject) probeAgent(ctx context.Context) error {
 // startAgent starts the agent, which may read and write files in a folder.
 func (s *Subject) startAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command,
 	files *workFolder) (*agent, error) {
-	c := &client{permissions: s.config.Permissions, files: files}
-	p, err := sandbox.Start(ctx, command)
-	if err != nil {
-		return nil, err
-	}
-	return greetAgent(ctx, p, p.Stdin, p.Stdout, c, s.config.AnswerTimeout)
+	return launchAgent(ctx, sandbox, command, &client{permissions: s.config.Permissions, files: files},
+		s.config.AnswerTimeout)
 }
 
 // aboutAgent describes an agent by its answers. Every agent takes several prompts, can
@@ -127,12 +121,7 @@ func aboutAgent(h *hello, o *opened, config Config) harness.About {
 		about.Abilities = append(about.Abilities, specs.AbilityResume)
 	}
 	if about.Providers == nil {
-		models := o.modelIDs()
-		for _, name := range wires.Names() {
-			if slices.ContainsFunc(models, func(m string) bool { return providerOf(m) == name }) {
-				about.Providers = append(about.Providers, name)
-			}
-		}
+		about.Providers = providersOf(o.modelIDs())
 	}
 	return about
 }

@@ -232,7 +232,6 @@ func (n *inspection) makePage(doc reportDocument) inspector.Page {
 		n.builder.Judge(d.Results, d.Cases)
 		return n.builder.Page(inspector.RunHead(d))
 	case *report.Checked:
-
 		// A secret that one recording tells is taken out of all.
 		for _, file := range n.files {
 			recording := file.readAgain()

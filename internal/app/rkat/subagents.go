@@ -53,7 +53,7 @@ func (a *app) openArtifacts(w *preparedRun) (artifact.Store, error) {
 		w.artifacts = artifact.NewFiles(filepath.Join(filepath.Dir(dir), "artifacts"), options)
 	}
 
-	// The store of artifacts is kept swept until stop is called.
+	// The store of artifacts is kept swept until stopSweep is called.
 	store := w.artifacts
 	interval := settings.SweepInterval
 	ctx, cancel := context.WithCancel(context.Background())

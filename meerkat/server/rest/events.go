@@ -67,22 +67,24 @@ func (s *Server) followEvents(ctx context.Context, in *eventsInput) (*huma.Strea
 		_, w := humago.Unwrap(hc)
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(http.StatusOK)
-
-		// Send the events of a session until the client leaves or the server stops.
-		ctx := hc.Context()
-		control := http.NewResponseController(w)
-		for ctx.Err() == nil {
-			page, last, err := s.nextEvents(ctx, found.ID, after)
-			if err != nil {
-				_, _ = fmt.Fprintf(w, "event: error\ndata: %s\n\n", asLine(newProblem(statusOf(err), err.Error())))
-				return
-			}
-			if writeEvents(w, &page) != nil || control.Flush() != nil || last {
-				return
-			}
-			after = page.Next
-		}
+		s.streamEvents(hc.Context(), w, found.ID, after)
 	}}, nil
+}
+
+// streamEvents sends the events of a session until the client leaves or the server stops.
+func (s *Server) streamEvents(ctx context.Context, w http.ResponseWriter, id session.ID, after server.Position) {
+	control := http.NewResponseController(w)
+	for ctx.Err() == nil {
+		page, last, err := s.nextEvents(ctx, id, after)
+		if err != nil {
+			_, _ = fmt.Fprintf(w, "event: error\ndata: %s\n\n", asLine(newProblem(statusOf(err), err.Error())))
+			return
+		}
+		if writeEvents(w, &page) != nil || control.Flush() != nil || last {
+			return
+		}
+		after = page.Next
+	}
 }
 
 // nextEvents returns the next events, or an empty page when it is time for a sign of

@@ -99,6 +99,7 @@ func readJSON(name string, data []byte) (Recording, error) {
 		Log          json.RawMessage `json:"log"`
 		Interactions json.RawMessage `json:"interactions"`
 		Ruby         json.RawMessage `json:"http_interactions"`
+		Model        json.RawMessage `json:"model"`
 		Messages     json.RawMessage `json:"messages"`
 		Input        json.RawMessage `json:"input"`
 		Contents     json.RawMessage `json:"contents"`
@@ -117,8 +118,9 @@ func readJSON(name string, data []byte) (Recording, error) {
 			return Recording{}, brokenError(name, fmt.Sprintf("is unreadable JSON (%v)", err))
 		}
 		return readVCR(name, data, root)
-	case keys.Log == nil && (keys.Messages != nil || keys.Input != nil || keys.Contents != nil):
-		return Recording{}, notRecordingError(name, "is the body of one request, which conform lint request judges")
+	case keys.Log == nil && (keys.Model != nil && (keys.Messages != nil || keys.Input != nil) || keys.Contents != nil):
+		return Recording{}, fmt.Errorf("%s: is the body of one request and %w; conform lint request judges it", name,
+			ErrNotRecording)
 	case keys.Log == nil:
 		return Recording{}, notRecordingError(name, `is JSON without "log" or "interactions"`)
 	}

@@ -229,6 +229,7 @@ func TestBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	bomb256 := packed(t, strings.Repeat(" ", maxBody+1), gzipWriter)
+	const oneRequest = "x.json: is the body of one request and not a recording of a known format; conform lint request judges it"
 	for _, tt := range []struct{ name, data, want string }{
 		{"x.yaml", "", "x.yaml: is empty"},
 		{"x.yaml", "\xef\xbb\xbf \r\n", "x.yaml: is empty"},
@@ -270,8 +271,10 @@ func TestBadInput(t *testing.T) {
 		{"x.yaml", strings.Replace(string(goVCR), "version: 2", "version: 99", 1),
 			`x.yaml: go-vcr version "99" is unknown, this build reads 1 and 2; convert it`},
 		{"x.json", `{"a":1}`, `x.json: is JSON without "log"`},
-		{"x.json", `{"model":"m","messages":[]}`,
-			"x.json: is the body of one request, which conform lint request judges; not a recording"},
+		{"x.json", `{"model":"m","messages":[]}`, oneRequest},
+		{"x.json", `{"model":"m","input":""}`, oneRequest},
+		{"x.json", `{"contents":[]}`, oneRequest},
+		{"x.json", `{"messages":{"hello":"Hi"}}`, `x.json: is JSON without "log"`},
 		{"x.har", `{"log":{"version":"1.2","entries":[]}}`, "x.har: holds no exchange"},
 		{"x.har", `{"log":{"version":"1.2","entries":[]}}{}`,
 			"x.har: is unreadable JSON (invalid character '{' after top-level value)"},

@@ -158,14 +158,15 @@ func (b *Builder) newHeaders(h map[string][]string, hide func(value string) stri
 // a reply are the provider's and differ each time.
 func lengthOf(text string) string { return fmt.Sprintf("[%d bytes]", len(text)) }
 
-// shownURL is a URL. A shared page shows it without the query, and only where the host
-// is the provider's.
+// shownURL is a URL. A shared page shows it without the query, and only of a public host: those of the clouds,
+// and their paths, name projects and resources of the customer.
 func (b *Builder) shownURL(x *evidence.Exchange) string {
 	if !b.options.Share {
 		return x.Request.URL
 	}
 	u, err := url.Parse(x.Request.URL)
-	if err != nil || !x.IsOwnHost() {
+	w := wires.Find(x.Provider)
+	if err != nil || w == nil || u.Host != w.Host && !slices.Contains(w.MoreHosts, u.Host) {
 		return b.quoteText(x.Request.URL)
 	}
 	return u.Scheme + "://" + u.Host + u.Path

@@ -315,6 +315,28 @@ func TestSharedPageHoldsNoContent(t *testing.T) {
 	}
 }
 
+// TestSharedPageNamesNoTenant asks for the address where it is public, and for none that names a customer.
+func TestSharedPageNamesNoTenant(t *testing.T) {
+	for address, isShown := range map[string]bool{
+		"https://api.anthropic.com/v1/messages?beta=true":                               true,
+		"https://contoso.services.ai.azure.com/anthropic/v1/messages":                   false,
+		"https://us-east5-aiplatform.googleapis.com/v1/projects/contoso/publishers/x:y": false,
+		"http://127.0.0.1:8080/v1/messages":                                             false,
+	} {
+		list := readRecordings(t)[:1]
+		x := &list[0].Evidence.Exchanges[0]
+		x.Provider, x.Request.URL = "anthropic", address
+		document, err := json.Marshal(pageOf(t, inspector.Options{Share: true}, list))
+		if err != nil {
+			t.Fatal(err)
+		}
+		address, _, _ = strings.Cut(address, "?")
+		if bytes.Contains(document, []byte(address)) != isShown || bytes.Contains(document, []byte("contoso")) {
+			t.Errorf("%s: shown is not %v", address, isShown)
+		}
+	}
+}
+
 // textsIn returns the strings of a body that a person or a model may have written.
 func textsIn(body []byte) (texts []string) {
 	for line := range bytes.Lines(body) {

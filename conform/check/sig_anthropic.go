@@ -108,10 +108,15 @@ func redactedData(s *Trace, r *report) {
 // began without thinking ends without.
 func thinkingLeads(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		n := len(x.req.Items)
 		i := slices.IndexFunc(x.runs, func(run span) bool { return run.from >= x.turn })
-		if !x.wire.Has(wires.SignedThinking) || thinkingType(x) != "enabled" || i < 0 || len(x.replays) > 0 ||
-			x.req.Items[n-1].What != wire.Result {
+		if !x.wire.Has(wires.SignedThinking) || thinkingType(x) != "enabled" || i < 0 || len(x.replays) > 0 {
+			return
+		}
+		end := len(x.req.Items)
+		if last := x.runs[len(x.runs)-1]; last.to == end {
+			end = last.from // the answer is prefilled
+		}
+		if end == 0 || x.req.Items[end-1].What != wire.Result {
 			return
 		}
 		r.addObserved(1)

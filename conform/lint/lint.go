@@ -82,6 +82,9 @@ func RequestWithHeader(provider, model string, header http.Header, body []byte) 
 	if !doc.Is(tree.Object) {
 		return Result{}, errors.New("is not a JSON object")
 	}
+	if doc.Get("log").Get("entries") != nil {
+		return Result{}, errors.New("is a HAR and no request; judge it with: conform check")
+	}
 	if provider == "" {
 		if provider, err = providerOf(doc); err != nil {
 			return Result{}, err
@@ -142,7 +145,9 @@ func providerOf(doc *tree.Node) (string, error) {
 		if rule.Books()[w.Name].DoesClaim(w.Member, doc) {
 			return w.Name, nil
 		}
-		members = append(members, w.Member)
+		if !slices.Contains(members, w.Member) {
+			members = append(members, w.Member)
+		}
 	}
 	return "", fmt.Errorf("has neither %s; name the provider", wires.Join(members, "nor"))
 }

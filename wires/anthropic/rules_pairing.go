@@ -247,6 +247,9 @@ func endsInSpeech(c *call, p *rule.Pass) {
 // thinking between calls the later ones may do without.
 func loopThinks(c *call, _ rule.Env) *rule.Refusal {
 	n := len(c.turns)
+	if n > 0 && c.turns[n-1].role == "assistant" {
+		n-- // the answer is prefilled
+	}
 	if c.askedThinking() != thinkEnabled || n < 2 || len(leadingResults(c.turns[n-1])) == 0 {
 		return nil
 	}
@@ -268,15 +271,19 @@ func thoughtFirst(t turn, where string) *rule.Refusal {
 		thinkingDocs, t.message, t.blocks[0].kind, where)
 }
 
-// prefillThinks speaks of models that take a prefilled answer. An open tool loop has thought already.
+// prefillThinks speaks of models that take a prefilled answer. An open tool loop has thought already, and a turn in
+// which the provider's own tools ran may have paused.
 func prefillThinks(c *call, p *rule.Pass) {
 	n := len(c.turns)
 	if c.askedThinking() != thinkEnabled || c.takes.DoesRefuse("prefill") || n < 2 ||
-		c.turns[n-1].role != "assistant" || onlyResults(c.turns[n-2]) {
+		c.turns[n-1].role != "assistant" || len(leadingResults(c.turns[n-2])) > 0 {
 		return
 	}
 	t := c.turns[n-1]
-	if p.Observe(); len(t.blocks) > 0 && t.blocks[0].kind == "text" {
+	if len(t.blocks) == 0 || slices.ContainsFunc(t.blocks, block.isProviders) {
+		return
+	}
+	if p.Observe(); t.blocks[0].kind == "text" && strings.TrimSpace(t.blocks[0].text) != "" {
 		p.Report(t.blocks[0].place(), "the answer is prefilled with text, and thinking has a budget").
 			Refuse(thoughtFirst(t, ""))
 	}
@@ -342,12 +349,17 @@ func noPrefill(c *call, p *rule.Pass) {
 	}
 	b := p.Report(fmt.Sprintf("messages[%d]", len(c.said)-1),
 		"the last message is the assistant's, which %s does not continue", c.name)
-	if !slices.ContainsFunc(last.blocks, func(b block) bool {
-		return b.kind == "server_tool_use" || b.kind == "mcp_tool_use" || b.kind == "compaction" ||
-			strings.HasSuffix(b.kind, "_tool_result")
-	}) {
-		b.Refuse(invalid("This model does not support assistant message prefill. The conversation must end with a user message."))
+	if slices.ContainsFunc(last.blocks, block.isProviders) {
+		b.Consequence = string(specs.Degraded) // the turn may have paused
+		return
 	}
+	b.Refuse(invalid("This model does not support assistant message prefill. The conversation must end with a user message."))
+}
+
+// isProviders reports whether the provider's own tools, or its compaction, made the block.
+func (b block) isProviders() bool {
+	return b.kind == "server_tool_use" || b.kind == "mcp_tool_use" || b.kind == "compaction" ||
+		strings.HasSuffix(b.kind, "_tool_result")
 }
 
 func prefillTrimmed(c *call, p *rule.Pass) {

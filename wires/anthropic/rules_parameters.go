@@ -168,7 +168,7 @@ func thinkingToClear(c *call, p *rule.Pass) {
 func thinkingClearedFirst(c *call, p *rule.Pass) {
 	i := slices.IndexFunc(c.root.Given("context_management").List("edits"),
 		func(edit *tree.Node) bool { return edit.Text("type") == clearThinkingEdit })
-	if i < 0 {
+	if i < 0 || c.thinkingForm() == "" {
 		return
 	}
 	if p.Observe(); i > 0 {

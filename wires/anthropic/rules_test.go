@@ -391,6 +391,10 @@ func TestContent(t *testing.T) {
 func TestPairing(t *testing.T) {
 	const twice = `{"type":"tool_result","tool_use_id":"a","content":"1"},{"type":"tool_result","tool_use_id":"a","content":"1"}`
 	missing := "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: a. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+	const unled = "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. " +
+		"When `thinking` is enabled, a final `assistant` message must start with a thinking block " +
+		"(preceeding the lastmost set of `tool_use` and `tool_result` blocks). " + //nolint:misspell // the API spells it so
+		"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`." + thinkingDocs
 	text := `{"type":"text","text":"x"}`
 	for _, r := range []row{
 		{id: "A-15", broken: said(aPrompt, aCall, aPrompt), passes: said(aPrompt, aCall, aResult), says: missing,
@@ -415,9 +419,10 @@ func TestPairing(t *testing.T) {
 		{id: "A-40", broken: said(aPrompt, assistant(aThought), assistant(text), aPrompt),
 			at: "messages[1].content[0]"},
 		{id: "A-14", broken: opus46 + "," + said(aPrompt,
-			assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`)), at: "messages[1]"},
+			assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`))},
 		{id: "A-38", broken: thinkOn + "," + said(aPrompt, aCall, aResult), passes: said(aPrompt, aCall, aResult),
-			says: "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`." + thinkingDocs}, //nolint:misspell // the API spells it so
+			says: unled},
+		{id: "A-38", broken: thinkOn + "," + said(aPrompt, aCall, aResult, assistant(text)), says: unled},
 		{id: "A-54", broken: thinkOn + "," + said(aPrompt, assistant(text)),
 			passes: said(aPrompt, assistant(text)),
 			says: "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. " +
@@ -447,17 +452,19 @@ func TestPrefillThinks(t *testing.T) {
 	const call = `{"type":"tool_use","id":"a","name":"f","input":{}}`
 	const search = `{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`
 	for body, want := range map[string][]string{
-		thinkOn + "," + said(aPrompt, assistant(text)):          {"messages[1].content[0]"},
-		thinkOn + "," + said(aPrompt, aPrompt, assistant(text)): {"messages[2].content[0]"},
-		thinkOn + "," + said(aPrompt, assistant(aThought+","+call), aResult, aPrompt, assistant(text)): {
-			"messages[4].content[0]"},
-		thinkOn + "," + said(aPrompt, assistant(aThought+","+call), aResult, assistant(text)): nil,
-		thinkOn + "," + said(aPrompt, assistant(aThought+","+text)):                           nil,
-		thinkOn + "," + said(aPrompt, assistant(text), aPrompt):                               nil,
-		thinkOn + "," + said(aPrompt, assistant(call)):                                        nil,
-		thinkOn + "," + said(aPrompt, assistant(search+","+text)):                             nil,
-		said(aPrompt, assistant(text)):                                                        nil,
-		opus46 + "," + thinkOn + "," + said(aPrompt, assistant(text)):                         nil, // A-14
+		thinkOn + "," + said(aPrompt, assistant(text)):                                                 {"messages[1].content[0]"},
+		thinkOn + "," + said(aPrompt, aPrompt, assistant(text)):                                        {"messages[2].content[0]"},
+		thinkOn + "," + said(aPrompt, assistant(aThought+","+call), aResult, aPrompt, assistant(text)): nil,
+		thinkOn + "," + said(aPrompt, assistant(aThought+","+call), aResult, assistant(text)):          nil,
+		thinkOn + "," + said(aPrompt, assistant(aThought+","+text)):                                    nil,
+		thinkOn + "," + said(aPrompt, assistant(text), aPrompt):                                        nil,
+		thinkOn + "," + said(aPrompt, assistant(call)):                                                 nil,
+		thinkOn + "," + said(aPrompt, assistant(search+","+text)):                                      nil,
+		thinkOn + "," + said(aPrompt, assistant(text+","+search)):                                      nil,
+		thinkOn + "," + said(aPrompt, assistant(`{"type":"text","text":" "}`)):                         nil,
+		thinkOn + "," + said(aPrompt, aCall, aResult, assistant(text)):                                 nil, // A-38
+		said(aPrompt, assistant(text)):                                                                 nil,
+		opus46 + "," + thinkOn + "," + said(aPrompt, assistant(text)):                                  nil, // A-14
 	} {
 		if got := (row{id: "A-54"}).reported(t, body); !slices.Equal(got, want) {
 			t.Errorf("%s: reported at %v, want %v", body, got, want)
@@ -479,6 +486,7 @@ func TestThinkingToClear(t *testing.T) {
 		{edits(tools, clears) + "," + thinkOn, "A-55",
 			"context_management.edits: `clear_thinking_20251015` must be listed first"},
 		{edits(clears, tools) + "," + thinkOn, "", ""},
+		{edits(tools, clears), "A-53", unasked},
 		{edits(clears) + "," + thinkOn, "", ""},
 		{opus46 + "," + edits(clears) + `,"thinking":{"type":"adaptive"}`, "", ""},
 		{edits(tools), "", ""},

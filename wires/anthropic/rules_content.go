@@ -304,9 +304,6 @@ const (
 	many          = 20
 )
 
-// imageTypes are the types of pictures that are read.
-var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
-
 // picture is an image whose bytes stand in the request. Path leads to its source as the
 // referee writes it, said as the API does.
 type picture struct {
@@ -417,9 +414,9 @@ func imagesNamed(c *call, p *rule.Pass) {
 		is := http.DetectContentType(head[:n])
 		p.Observe()
 		switch {
-		case !slices.Contains(imageTypes, strings.ToLower(said)) && said != "image/jpg":
+		case !rule.IsImageType(said):
 			p.Report(at.path, "the image is of type %q, which is none of %s", rule.Shorten(said),
-				strings.Join(imageTypes, ", "))
+				strings.Join(rule.ImageTypes, ", "))
 		case n > 0 && strings.HasPrefix(is, "image/") && is != strings.ToLower(said):
 			p.Report(at.path, "the image is called %s and is %s", said, is).
 				Refuse(invalid("%s: The image was specified using the %s media type, but the image appears to be a %s image", at.said, said, is))

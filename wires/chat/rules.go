@@ -20,7 +20,7 @@ func Book() *rule.Book {
 }
 
 // judgedRules are about a request that has the right form.
-var judgedRules = slices.Concat(pairRules, reasoningRules, parameterRules, toolRules, vendorRules)
+var judgedRules = slices.Concat(pairRules, reasoningRules, parameterRules, toolRules, vendorRules, mediaRules)
 
 // Rules states the rules in the order in which the simulator applies them.
 func Rules() []rule.Info {

@@ -71,8 +71,8 @@ func valuesFit(q *request, p *rule.Pass) {
 	found := Members().Walk(q.body, "official", nil)
 	p.Observed += found.Objects
 	for _, f := range found.Faults {
-		if !slices.Contains([]members.Kind{members.Missing, members.WrongValue, members.WrongForm, members.WrongLength},
-			f.Kind) || f.Value.Is(tree.String) && f.Value.Text() == "" {
+		if !slices.Contains([]members.Kind{members.Missing, members.WrongType, members.WrongValue, members.WrongForm,
+			members.WrongLength}, f.Kind) || f.Value.Is(tree.String) && f.Value.Text() == "" {
 			continue
 		}
 		b := p.Report(f.At.String(), "%s %s", f.At, f.Describe()).Refuse(shapeBreach{f, q}.refusal())

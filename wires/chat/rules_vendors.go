@@ -66,12 +66,11 @@ func systemFirst(q *request, p *rule.Pass) {
 	}
 }
 
-// eachPart calls see for each part of the contents.
-func (q *request) eachPart(see func(i int, m *message, kind, path string, offset int64)) {
-	for i := range q.messages {
-		m := &q.messages[i]
+// eachPart calls see for each part of the contents, of message i.
+func (q *request) eachPart(see func(i int, part *tree.Node, path string)) {
+	for i, m := range q.messages {
 		for j, part := range m.List("content") {
-			see(i, m, part.Text("type"), fmt.Sprintf("%s.content[%d]", m.path, j), int64(part.Get("type").Offset()))
+			see(i, part, fmt.Sprintf("%s.content[%d]", m.path, j))
 		}
 	}
 }
@@ -84,7 +83,8 @@ func partsFit(q *request, p *rule.Pass) {
 		return
 	}
 	takesImages := q.takes.Reasoning != "" && q.takes.Reasoning != "never" && !specs.ParseModel(q.model).IsBefore(5, 2)
-	q.eachPart(func(i int, m *message, kind, path string, _ int64) {
+	q.eachPart(func(i int, part *tree.Node, path string) {
+		m, kind := q.messages[i], part.Text("type")
 		switch p.Observe(); {
 		case !slices.Contains(openAIParts, kind):
 			p.Report(path, "a part of the type %.40q is none of this API",
@@ -110,10 +110,11 @@ func textsOnly(q *request, p *rule.Pass) {
 	if !q.dialect.hasTrait(reasoningBack) {
 		return
 	}
-	q.eachPart(func(i int, _ *message, kind, path string, offset int64) {
+	q.eachPart(func(i int, part *tree.Node, path string) {
+		kind := part.Text("type")
 		if p.Observe(); kind != "text" {
 			p.Report(path, "DeepSeek takes texts only, and this is %.40q", kind).Refuse(q.newRefusal("", "",
-				"Failed to deserialize the JSON body into the target type: messages[%d]: unknown variant `%s`, expected `text` at line 1 column %d", i, kind, offset))
+				"Failed to deserialize the JSON body into the target type: messages[%d]: unknown variant `%s`, expected `text` at line 1 column %d", i, kind, part.Get("type").Offset()))
 		}
 	})
 }

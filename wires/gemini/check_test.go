@@ -271,6 +271,18 @@ func TestValueRules(t *testing.T) {
 		{name: "an object of nothing", body: tools(`{"name":"f","parameters":{"type":"OBJECT","properties":{}}}`)},
 		{name: "an array of texts",
 			body: tools(`{"name":"f","parameters":{"type":"OBJECT","properties":{"a":{"type":"ARRAY","items":{"type":"STRING"}}}}}`)},
+		{name: "a GIF", body: parts(`{"inlineData":{"mimeType":"image/gif","data":"R0lG"}}`), rule: "G-36",
+			message: "Unsupported MIME type: image/gif"},
+		{name: "a type of one part", body: parts(`{"inline_data":{"mime_type":"png","data":"R0lG"}}`), rule: "G-36",
+			message: "Unsupported MIME type: png"},
+		{name: "a bitmap of the files", rule: "G-36", message: "Request contains an invalid argument.",
+			body: parts(`{"fileData":{"mimeType":"image/bmp","fileUri":"https://generativelanguage.googleapis.com/v1beta/files/a"}}`)},
+		{name: "a GIF of a function", at: "contents[0].parts[0].functionResponse.parts[0].inlineData", rule: "G-36",
+			body:    parts(`{"functionResponse":{"name":"f","response":{},"parts":[{"inlineData":{"mimeType":"image/gif","data":"R0lG"}}]}}`),
+			message: "Unsupported MIME type: image/gif"},
+		{name: "a PNG", body: parts(`{"inlineData":{"mimeType":"image/png","data":"R0lG"}}`)},
+		{name: "a file of its own type",
+			body: parts(`{"fileData":{"fileUri":"https://generativelanguage.googleapis.com/v1beta/files/a"}}`)},
 	})
 }
 

@@ -20,6 +20,7 @@ var valueRules = []rule.Rule[*request]{
 	everywhere(judged("ORD-014/nothing-empty",
 		sureRule("G-7", "a part holds something; a signature or an empty text is something", "reported, recorded"),
 		partEmpty)),
+	judged("PAR-010/media-type", sureRule("G-36", "media are of a type that the models read", "reported"), mediaRead),
 	liveRule("G-10", "a function call and a function response have a name", "reported", rule.High, responseNameless),
 	judged("PAR-008/names", sureRule("G-11",
 		"names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most",
@@ -103,6 +104,35 @@ func dataDecoded(q *request, p *rule.Pass) {
 		}
 		if p.Observe(); data != "" && !tree.IsBase64(data) {
 			p.Report(part.place()+".inlineData", "the data of the inline are not base64")
+		}
+	}
+}
+
+// unreadTypes are those that reports say are refused, the last two without naming the type.
+var unreadTypes = []string{"image/gif", "image/jpg", "image/svg+xml", "application/octet-stream", "image/bmp",
+	"image/tiff"}
+
+func mediaRead(q *request, p *rule.Pass) {
+	look := func(path string, medium *tree.Node) {
+		name := medium.Any("mimeType", "mime_type").Text()
+		if p.Observe(); name == "" || strings.Contains(name, "/") && !slices.Contains(unreadTypes, name) {
+			return
+		}
+		says := "Unsupported MIME type: " + name
+		if slices.Index(unreadTypes, name) > 3 {
+			says = "Request contains an invalid argument."
+		}
+		p.Report(path, "the type %q is none that the models read", rule.Shorten(name)).Refuse(invalid("%s", says))
+	}
+	for _, kind := range []string{"inlineData", "fileData"} {
+		for part := range q.partsWith(kind) {
+			look(part.place()+"."+kind, part.value)
+		}
+	}
+	for part := range q.partsWith("functionResponse") {
+		for i, inner := range part.value.List("parts") {
+			look(fmt.Sprintf("%s.functionResponse.parts[%d].inlineData", part.place(), i),
+				inner.Any("inlineData", "inline_data"))
 		}
 	}
 }

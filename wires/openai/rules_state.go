@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	urlpath "path"
-	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -169,18 +168,16 @@ func imageRefused(at, fault string) *rule.Refusal {
 		"(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got %s.", at, fault)
 }
 
-var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
-
 func imagesNamed(q *request, p *rule.Pass) {
 	q.eachPart(func(at string, part *tree.Node) {
-		mime, isDataURL := mimeType(part.Text("image_url"))
+		mime, isDataURL := rule.MediaType(part.Text("image_url"))
 		if !isDataURL || part.Text("type") == "input_file" {
 			return
 		}
 		p.Observe()
-		if lower := strings.ToLower(mime); !slices.Contains(imageTypes, lower) && lower != "image/jpg" {
+		if !rule.IsImageType(mime) {
 			p.Report(at+".image_url", "the image is of type %q, which is none of %s", rule.Shorten(mime),
-				strings.Join(imageTypes, ", ")).
+				strings.Join(rule.ImageTypes, ", ")).
 				Refuse(imageRefused(at+".image_url", "unsupported MIME type '"+mime+"'"))
 		}
 	})
@@ -192,7 +189,7 @@ func dataDecoded(q *request, p *rule.Pass) {
 		kind, field := mediumField(part)
 		link := part.Text(field)
 		form, data, _ := strings.Cut(link, ",")
-		if _, isDataURL := mimeType(link); !isDataURL || !strings.HasSuffix(form, "base64") ||
+		if _, isDataURL := rule.MediaType(link); !isDataURL || !strings.HasSuffix(form, "base64") ||
 			strings.Contains(data, "REDACTED") {
 			return
 		}
@@ -225,7 +222,7 @@ func filesNamed(q *request, p *rule.Pass) {
 					"Please see https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types.", at, fault)
 		}
 		p.Observe()
-		switch mime, ok := mimeType(data); {
+		switch mime, ok := rule.MediaType(data); {
 		case !ok:
 			p.Report(at, "file_data is not a data URL").Refuse(refused("a value without the 'data:' prefix"))
 		case unsupportedFile(mime):
@@ -233,13 +230,6 @@ func filesNamed(q *request, p *rule.Pass) {
 				rule.Shorten(mime)).Refuse(refused("unsupported MIME type '" + mime + "'"))
 		}
 	})
-}
-
-// mimeType is the type of a data URL.
-func mimeType(dataURL string) (string, bool) {
-	rest, ok := strings.CutPrefix(dataURL, "data:")
-	mime, _, found := strings.Cut(rest, ";")
-	return mime, ok && found
 }
 
 func unsupportedFile(mime string) bool {

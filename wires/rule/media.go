@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,6 +19,21 @@ import (
 
 // PDFType is the media type of PDF.
 const PDFType = "application/pdf"
+
+// ImageTypes are the media types of the images that Anthropic's and OpenAI's models read.
+var ImageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+
+// IsImageType reports whether a media type is one of [ImageTypes], or what clients call JPEG.
+func IsImageType(name string) bool {
+	return slices.Contains(ImageTypes, strings.ToLower(name)) || strings.EqualFold(name, "image/jpg")
+}
+
+// MediaType returns the media type of a data URL; ok is false for another URL.
+func MediaType(dataURL string) (name string, ok bool) {
+	rest, isData := strings.CutPrefix(dataURL, "data:")
+	name, _, ok = strings.Cut(rest, ";")
+	return name, isData && ok
+}
 
 // pdfIsPDF: what is called a PDF is one. A download that failed is often a web page under the name of the
 // file.

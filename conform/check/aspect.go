@@ -250,17 +250,28 @@ func (r *report) addPass(x *exchange, p *rules.Pass) {
 		if b.Form == "" {
 			continue
 		}
-		add := r.addFinding
-		if b.QuotesProvider {
-			add = r.addBare
-		}
 		at := b.At
 		if at == (wire.Place{}) {
 			at = x.placeOf(b.Path)
 		}
-		f := add(x, at, b.Rule, b.Form, b.Args...)
+		f := r.addBare(x, at, b.Rule, b.Form, b.Args...)
+		if !b.QuotesProvider {
+			x.quoteRefusal(f, at, cmp.Or(saidOf(b.Refusal), x.bookOf().QuoteOf(b.Rule)))
+		}
 		f.Consequence, f.Form = specs.Consequence(b.Consequence), cmp.Or(b.Cause, b.Form)
 	}
+}
+
+// saidOf is what a refusal says, of a long one the first sentence: the place stands in it.
+func saidOf(r *rules.Refusal) string {
+	if r == nil {
+		return ""
+	}
+	text, _, _ := strings.Cut(strings.TrimPrefix(r.Message, "* "), "\n")
+	if sentence, _, _ := strings.Cut(text, ". "); len(text) > 200 && len(sentence) < len(text) {
+		text = sentence + "."
+	}
+	return cutText(text, 200)
 }
 
 // placeOf finds where a path leads in the request; members that are absent count as

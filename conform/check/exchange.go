@@ -188,15 +188,19 @@ func (r *report) addObserved(n int) { r.Observed += n }
 // addFinding adds a finding at a place in x's request or reply. It quotes the answer to this
 // request, else the known answer to a breach of the rule.
 func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
-	f := r.addBare(x, at, rule, format, args...)
-	if f.Refusal = refusalOf(x, at, rule); f.Refusal != "" {
+	return x.quoteRefusal(r.addBare(x, at, rule, format, args...), at, x.bookOf().QuoteOf(rule))
+}
+
+// quoteRefusal adds the answer to this request to the finding, else the text with which the provider answers.
+func (x *exchange) quoteRefusal(f *Finding, at wire.Place, text string) *Finding {
+	if f.Refusal = refusalOf(x, at, f.Rule); f.Refusal != "" {
 		f.Message += "; " + f.Refusal
-	} else if text := x.bookOf().QuoteOf(rule); text == "" || x.refusal.Kind == RefusedForm {
+	} else if text == "" || x.refusal.Kind == RefusedForm {
 		return f // what the provider did say is a finding too
 	} else if x.atOtherHost() {
-		f.Message += fmt.Sprintf("; a server that refuses this may say %q (%s)", text, rule)
+		f.Message += fmt.Sprintf("; a server that refuses this may say %q (%s)", text, f.Rule)
 	} else {
-		f.Message += fmt.Sprintf("; where %s refuses this it says %q (%s)", x.vendorName(), text, rule)
+		f.Message += fmt.Sprintf("; where %s refuses this it says %q (%s)", x.vendorName(), text, f.Rule)
 	}
 	return f
 }

@@ -306,7 +306,7 @@ func ExampleTools() {
 	}
 	// Output:
 	// anthropic list [0].inputSchema.properties
-	// the schema of tool "list": the provider does not take the argument name "$top"
+	// the schema of tool "list": the provider does not take the argument name "$top"; where Anthropic refuses this it says "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'" (A-7)
 }
 
 // TestOneCause holds that one mistake is one finding, and that two are two.

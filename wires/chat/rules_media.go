@@ -14,7 +14,7 @@ import (
 var mediaRules = []rule.Rule[*request]{
 	judged("PAR-010/media-type", sureRule("C-99", "OpenAI's models read images of four types", reported), imagesNamed),
 	judged("PAR-010/base64", sureRule("C-99", "the data URL of an image is base64", reported), imagesDecoded),
-	judged("PAR-010/file", sureRule("C-99", "OpenAI takes a file as the data URL of a PDF", reported), filesNamed),
+	judged("PAR-010/file", sureRule("C-99", "OpenAI takes a file as the data URL of a PDF", recorded), filesNamed),
 }
 
 // eachImage calls see for each image that stands in a data URL. A recorder may cut the bytes out.

@@ -319,9 +319,10 @@ func (c *comparer) compareReplyHeaders(u *received) {
 			continue
 		}
 		c.See("GW-15")
-		was, is := strings.Join(u.Response.Header[name], ","), strings.Join(c.answer.Response.Header.Values(name), ",")
+		header := c.answer.Response.Header
+		was, is := strings.Join(u.Response.Header[name], ","), strings.Join(header.Values(name), ",")
 		switch lower := strings.ToLower(name); {
-		case was == is:
+		case was == is, c.wire != c.upstreamWire && (was == header.Get("Request-Id") || was == header.Get("X-Request-Id")):
 		case !isRetry:
 			others = append(others, lower)
 		case is == "":

@@ -42,7 +42,7 @@ func (c *comparer) compareReply(u *received) {
 	c.compareUsage(was, is)
 	if c.wire == c.upstreamWire {
 		c.compareEvents(was, is)
-	} else if isAnswer(c.upstreamWire, was.Stop) != isAnswer(c.wire, is.Stop) {
+	} else if isAnswer(c.upstreamWire, was.Stop) != isAnswer(c.wire, is.Stop) && !refuses(was) && !refuses(is) {
 		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: "stop", Consequence: specs.Wrong},
 			"the upstream stopped with %q, and the client reads %q", was.Stop, is.Stop)
 	}
@@ -102,6 +102,14 @@ func formText(r *wire.Reply) string {
 
 // isAnswer reports whether a stop says that the reply is an answer, and not cut off, refused or filtered.
 func isAnswer(w *wires.Wire, stop string) bool { return !slices.Contains(w.Stops.Unanswered, stop) }
+
+// refuses reports whether a reply refuses in a part of its own, whatever it stops with.
+func refuses(r *wire.Reply) bool {
+	isRefusal := func(n *tree.Node) bool { return n.Text("type") == "refusal" }
+	return slices.ContainsFunc(r.Items, func(it wire.Item) bool {
+		return it.Type == "refusal" || slices.ContainsFunc(it.Node.List("content"), isRefusal)
+	})
+}
 
 // itemsSaid are the items of a reply that a client acts on. Texts that follow one another are one, as are
 // thoughts; what is empty and carries nothing is left out.

@@ -40,10 +40,10 @@ func (c *comparer) compareMeaning(u *received) {
 				"a text of the %s does not arrive upstream: %q", role, report.Shorten(lost))
 		}
 	}
-	images := func(q *wire.Request) (n int) { return len(ofKind(q.Items, wire.Media)) }
-	if images(was) > 0 && images(is) == 0 && !strings.Contains(string(is.Doc.Raw()), imageData(was)) {
+	if n := len(was.Media); n > 0 && len(ofKind(is.Items, wire.Media))+len(is.Media) == 0 &&
+		!strings.Contains(string(is.Doc.Raw()), was.Media[0].Data) {
 		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong},
-			"no image arrives upstream; the client sent %d", images(was))
+			"no image arrives upstream; the client sent %d", n)
 	}
 	c.compareHistory(was, is)
 	c.compareResults(was, is)
@@ -155,22 +155,6 @@ func textsOf(q *wire.Request, role string) (list []string) {
 		}
 	}
 	return list
-}
-
-// imageData is the data of the first image.
-func imageData(q *wire.Request) string {
-	for _, it := range ofKind(q.Items, wire.Media) {
-		if data := it.Node.Get("source").Text("data"); data != "" {
-			return data
-		}
-		if data := it.Node.Any("inlineData", "inline_data").Text("data"); data != "" {
-			return data
-		}
-		if _, data, ok := strings.Cut(it.Node.Text("image_url", "url")+it.Node.Text("image_url"), ";base64,"); ok {
-			return data
-		}
-	}
-	return "\x00"
 }
 
 // compareHistory holds that the model's calls and thoughts arrive, with tokens of this upstream only.

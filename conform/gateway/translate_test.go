@@ -38,6 +38,8 @@ func TestMeaning(t *testing.T) {
 	}
 	thought := []string{`[{"type":"tool_use","id":"toolu_1"`,
 		`[{"type":"thinking","thinking":"Both.","signature":"c2lnbmF0dXJl"},{"type":"tool_use","id":"toolu_1"`}
+	image := []string{`"content":"alpha"`, `"content":[{"type":"text","text":"alpha"},` +
+		`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}}]`}
 	for _, tt := range []struct {
 		name string
 		// front edits what the client says, behind what arrives upstream: old and new texts in turn.
@@ -50,6 +52,10 @@ func TestMeaning(t *testing.T) {
 				`{"role":"tool","tool_call_id":"call_2","content":"beta"},{"role":"tool","tool_call_id":"call_1","content":"alpha"}`}, ""},
 		{"results exchanged", nil, []string{`"call_1","content"`, `"call_2","content"`, `"call_2","content"`,
 			`"call_1","content"`}, "GW-13 GW-13"},
+		{"an image of a result lost", image, nil, "GW-9"},
+		{"an image of a result in a text of the user", image, []string{`"content":"beta"}]`,
+			`"content":"beta"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBO"}}]}]`},
+			""},
 		{"a result lost", nil, []string{`"content":"alpha"`, `"content":"gone"`}, "GW-9"},
 		{"system prompt in two messages", nil,
 			[]string{`Be careful.\n\nBe brief.`, `Be careful."},{"role":"system","content":"Be brief.`}, ""},
@@ -81,6 +87,33 @@ func TestMeaning(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestRefusedReply holds that the refusal of one wire may become that of another, and an answer may not, and that the
+// id of a request crosses under the name of the client's wire.
+func TestRefusedReply(t *testing.T) {
+	const (
+		messages = `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"No."}],
+"stop_reason":"refusal","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":2}}`
+		chat = `{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant",
+"content":null,"refusal":"No."},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`
+		responses = `{"id":"1","object":"response","status":"completed","model":"m","output":[{"id":"msg_1","type":"message",
+"role":"assistant","status":"completed","content":[{"type":"refusal","refusal":"No."}]}],
+"usage":{"input_tokens":3,"output_tokens":2,"total_tokens":5}}`
+	)
+	for _, tt := range []struct{ wire, reply, id, want string }{
+		{"chat", chat, "r1", ""}, {"openai", responses, "r1", ""}, {"chat", chat, "r2", "GW-15"},
+		{"chat", strings.Replace(chat, `null,"refusal":"No."`, `"No."`, 1), "r1", "GW-29"},
+	} {
+		c, u := bothSides(messagesRequest, tt.wire, chatRequest)
+		c.answer.Response = evidence.Response{Status: 200, Header: http.Header{"Request-Id": {tt.id}}, Body: []byte(messages)}
+		u.Response = evidence.Response{Status: 200, Header: http.Header{"X-Request-Id": {"r1"}}, Body: []byte(tt.reply)}
+		c.answer.Reply, u.reply = c.answer.ReadReply(), u.ReadReply()
+		c.compareReply(u)
+		if got := breachesOf(c.DutyCase); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.reply, got, tt.want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"errors"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,6 +86,9 @@ func askedClientNames() (names []string) {
 func (f *serverFlags) readConfig(a *app, base string) (c questions.Config, err error) {
 	if !strings.HasPrefix(base, "http://") && !strings.HasPrefix(base, "https://") {
 		return c, cli.Usage("%s: is no URL; write for example http://127.0.0.1:8080", base)
+	}
+	if u, err := url.Parse(base); err != nil || u.User != nil || u.RawQuery != "" {
+		return c, cli.Usage("the URL may hold no key, password or query; leave them out, and name a key by --key-env")
 	}
 	c = questions.Config{Base: base, Model: f.model, Budget: f.requests, Timeout: f.timeout,
 		Level: specs.DutyLevel(f.level)}

@@ -94,9 +94,13 @@ var messageEvents = []string{"message_start", "content_block_start", "content_bl
 
 func indexesCount(a *sentReply, p *rule.Pass) {
 	next := 0
-	for _, b := range a.blocks {
+	for k, b := range a.blocks {
 		if b.start < 0 {
 			return
+		}
+		if k > 0 && a.blocks[k-1].stop > b.start {
+			p.ReportAt(a.EventPlace(b.start), "block %d starts before block %d stops", b.index,
+				a.blocks[k-1].index).Consequence = string(specs.Degraded)
 		}
 		if p.Observe(); b.index != next {
 			p.ReportAt(a.EventPlace(b.start), "content_block_start has index %d where %d is next", b.index, next)
@@ -342,16 +346,29 @@ func callsAreNamed(a *sentReply, p *rule.Pass) {
 // be anything.
 func inputsAreObjects(a *sentReply, p *rule.Pass) {
 	for _, b := range a.blocks {
-		if b.kind != "tool_use" || !a.isWhole() || b.input == "" || slices.Contains(cutReasons, a.Reply.Stop) ||
-			a.streamsEagerly() {
+		if b.kind != "tool_use" || !a.isWhole() || slices.Contains(cutReasons, a.Reply.Stop) || a.streamsEagerly() {
 			continue
 		}
 		p.Observe()
+		if b.input == "" {
+			if b.start >= 0 && b.stop >= 0 && b.deltas == nil && len(b.node.Get("input").Items()) == 0 && a.needsInput(b) {
+				p.ReportAt(a.place(b), "no input_json_delta brings the input of call %s, whose tool requires some",
+					rule.Shorten(b.node.Text("id")))
+			}
+			continue
+		}
 		if n, err := tree.Parse(b.input); err != nil || !n.Is(tree.Object) {
 			p.ReportAt(a.place(b), "the input of call %s is not a JSON object: %q",
 				rule.Shorten(b.node.Text("id")), rule.Shorten(b.input))
 		}
 	}
+}
+
+// needsInput reports whether the schema of a called tool requires members.
+func (a *sentReply) needsInput(b *sentBlock) bool {
+	return slices.ContainsFunc(a.Asked.Tools.List(), func(tool *tree.Node) bool {
+		return tool.Text("name") == b.node.Text("name") && len(tool.List("input_schema", "required")) > 0
+	})
 }
 
 // cutReasons are those after which a block may be unfinished.

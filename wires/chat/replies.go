@@ -20,6 +20,7 @@ var replyRules = []rule.ReplyRule[*rule.Exchange]{
 	rule.Owes("SV-C4", "", argumentsAreJSON),
 	rule.Owes("SV-C4", "", argumentsAreText),
 	rule.Owes("SV-C5", "", stopsForReason),
+	rule.Owes("SV-C5", "", openReasonIsNull),
 	rule.Owes("SV-C6", "STR-002/terminal", rule.EndsWhole),
 	rule.Owes("SV-C7", "", nothingAfterError),
 	rule.Owes("SV-C8", "", usageAddsUp),
@@ -62,18 +63,44 @@ func chunksAreChunks(x *rule.Exchange, p *rule.Pass) {
 	}
 }
 
-// callsJoin judges that each piece of a call can be joined with the others: by an index, or by an id.
-func callsJoin(x *rule.Exchange, p *rule.Pass) {
+// eachPiece visits the pieces of calls in a stream, each with its place and the indexes of its choice and call.
+func eachPiece(x *rule.Exchange, visit func(at wire.Place, key [2]int, call *tree.Node)) {
 	for i, e := range x.Reply.Events {
-		for _, c := range e.JSON.List("choices") {
-			for _, call := range c.Get("delta").List("tool_calls") {
-				if p.Observe(); call.Get("index").Null() && call.Text("id") == "" && signatureOf(call).Null() {
-					p.ReportAt(x.At(i, call, "choices[0].delta.tool_calls"),
-						"a piece of a call has neither index nor id")
-				}
+		for j, c := range e.JSON.List("choices") {
+			for _, call := range c.List("delta", "tool_calls") {
+				visit(x.At(i, call, "choices["+strconv.Itoa(j)+"].delta.tool_calls"),
+					[2]int{c.Int("index"), call.Int("index")}, call)
 			}
 		}
 	}
+}
+
+// callsJoin judges that each piece of a call can be joined with the others, by an index or by an id, and that the
+// first piece alone names the call: accumulators of OpenAI's SDKs put texts of a call behind one another.
+func callsJoin(x *rule.Exchange, p *rule.Pass) {
+	begun := map[[2]int]*tree.Node{}
+	eachPiece(x, func(at wire.Place, key [2]int, call *tree.Node) {
+		id, name := call.Text("id"), call.Text("function", "name")
+		first := begun[key]
+		p.Observe()
+		switch {
+		case call.Get("index").Null():
+			if id == "" && signatureOf(call).Null() {
+				p.ReportAt(at, "a piece of a call has neither index nor id")
+			}
+		case first == nil || id != "" && name != "" && id != first.Text("id"): // two calls with one index are SV-C11
+			if begun[key] = call; name == "" && id != "" {
+				p.ReportAt(at, "the first piece of the call %s has no name",
+					rule.Shorten(id)).Consequence = "degraded"
+			}
+		case id != "" && id != first.Text("id"):
+			p.ReportAt(at, "the id of the call changes from %s to %s between two pieces",
+				rule.Shorten(first.Text("id")), rule.Shorten(id))
+		case name != "" && first.Text("function", "name") != "":
+			p.ReportAt(at, "a later piece of the call of %s has a name again, %s",
+				rule.Shorten(first.Text("function", "name")), rule.Shorten(name))
+		}
+	})
 	seen := map[string]bool{}
 	for i := range x.Reply.Items {
 		it := &x.Reply.Items[i]
@@ -99,9 +126,12 @@ func argumentsAreJSON(x *rule.Exchange, p *rule.Pass) {
 			continue
 		}
 		p.Observe()
-		if _, err := tree.Parse(it.Args); err != nil {
+		if n, err := tree.Parse(it.Args); err != nil {
 			p.ReportAt(it.Place, "the arguments of %s are no JSON once they are joined",
 				rule.Shorten(it.Name)).Consequence = "degraded"
+		} else if !n.Is(tree.Object) {
+			p.ReportAt(it.Place, "the arguments of %s hold %s, not an object", rule.Shorten(it.Name),
+				rule.Shorten(it.Args)).Consequence = "wrong"
 		}
 	}
 }
@@ -140,6 +170,20 @@ func stopsForReason(x *rule.Exchange, p *rule.Pass) {
 		p.ReportAt(at, "the reply has no finish_reason").Consequence = "degraded"
 	case slices.Contains(foreignReasons, x.Reply.Stop):
 		p.ReportAt(at, "the finish_reason %s is one of another API", x.Reply.Stop).Consequence = "degraded"
+	}
+}
+
+// openReasonIsNull judges that finish_reason is null while the model goes on: typed clients know no empty reason.
+func openReasonIsNull(x *rule.Exchange, p *rule.Pass) {
+	for i, e := range x.Reply.Events {
+		for _, c := range e.JSON.List("choices") {
+			reason := c.Get("finish_reason")
+			if p.Observe(); reason.Is(tree.String) && reason.Text() == "" {
+				p.ReportAt(x.At(i, reason, "choices[0].finish_reason"),
+					"the finish_reason is an empty text, not null").Consequence = "degraded"
+				return
+			}
+		}
 	}
 }
 
@@ -202,37 +246,31 @@ func callsStopForCalls(x *rule.Exchange, p *rule.Pass) {
 	if x.Reply.End != wire.Complete || x.Asked.Choice.Kind == "tool" || strings.Contains(x.Asked.Model, "audio") {
 		return
 	}
+	at := wire.Place{Event: len(x.Reply.Events) - 1, Off: 0, Path: "choices[0].finish_reason"}
 	switch hasCalls := slices.ContainsFunc(x.Reply.Items, isCall); {
 	case !hasCalls && x.Reply.Stop == "tool_calls":
-		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: 0, Path: "choices[0].finish_reason"},
-			"the reply says finish_reason tool_calls and calls no tool")
+		p.ReportAt(at, "the reply says finish_reason tool_calls and calls no tool")
+	case hasCalls && x.Reply.Stop == "stop":
+		p.ReportAt(at, "the reply calls tools and says finish_reason stop")
+		fallthrough
 	case hasCalls:
 		p.Observe()
-	}
-	if x.Reply.Stop == "stop" && slices.ContainsFunc(x.Reply.Items, isCall) {
-		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: 0, Path: "choices[0].finish_reason"},
-			"the reply calls tools and says finish_reason stop")
 	}
 }
 
 // callsHaveIndexes judges that no index belongs to two calls: clients that join pieces by index alone lose one.
 func callsHaveIndexes(x *rule.Exchange, p *rule.Pass) {
-	first := map[string]string{}
-	for i, e := range x.Reply.Events {
-		for j, c := range e.JSON.List("choices") {
-			for _, call := range c.List("delta", "tool_calls") {
-				id, index := call.Text("id"), strconv.Itoa(c.Int("index"))+" "+call.Get("index").Raw()
-				if id == "" || call.Text("function", "name") == "" || call.Get("index").Null() {
-					continue
-				}
-				if p.Observe(); first[index] != "" && first[index] != id {
-					p.ReportAt(x.At(i, call, "choices["+strconv.Itoa(j)+"].delta.tool_calls"),
-						"the calls %s and %s have one index", rule.Shorten(first[index]), rule.Shorten(id))
-				}
-				first[index] = id
-			}
+	first := map[[2]int]string{}
+	eachPiece(x, func(at wire.Place, key [2]int, call *tree.Node) {
+		id := call.Text("id")
+		if id == "" || call.Text("function", "name") == "" || call.Get("index").Null() {
+			return
 		}
-	}
+		if p.Observe(); first[key] != "" && first[key] != id {
+			p.ReportAt(at, "the calls %s and %s have one index", rule.Shorten(first[key]), rule.Shorten(id))
+		}
+		first[key] = id
+	})
 }
 
 // usageIsSaid judges that a stream whose client asked for usage says it somewhere.

@@ -115,6 +115,10 @@ func streamIsEvents(a *sentReply, p *rule.Pass) {
 
 // stopHasText: a model that stops of itself said or called something that clients show or run.
 func stopHasText(a *sentReply, p *rule.Pass) {
+	if doc := a.Reply.Doc; len(a.chunks) == 1 && doc.Has("candidates") && len(doc.List("candidates")) == 0 &&
+		doc.Any("promptFeedback", "prompt_feedback") == nil {
+		p.ReportAt(a.At(-1, doc, "candidates"), "the reply has no candidate, and no promptFeedback that says why")
+	}
 	if a.Reply.End != wire.Complete || a.Reply.Stop != "STOP" || a.Cut || len(a.chunks) == 0 {
 		return
 	}

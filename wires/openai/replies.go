@@ -63,13 +63,12 @@ func createdComesFirst(a *sentReply, p *rule.Pass) {
 }
 
 func createdIsWhole(a *sentReply, p *rule.Pass) {
-	if a.created < 0 {
-		return
+	for i, e := range a.events {
+		if t := e.Type(); t == "response.created" || t == "response.in_progress" {
+			p.Observe()
+			a.CheckMembers(p, t, i, e.JSON.Get("response"), "response", "id created_at:number model output:array")
+		}
 	}
-	p.Observe()
-	response := a.events[a.created].JSON.Get("response")
-	a.CheckMembers(p, "response.created", a.created, response, "response",
-		"id created_at:number model output:array")
 }
 
 // sequenceCounts: old recordings have no numbers at all.
@@ -79,7 +78,7 @@ func sequenceCounts(a *sentReply, p *rule.Pass) {
 		n := e.JSON.Get("sequence_number")
 		switch {
 		case e.JSON == nil:
-		case n == nil && (a.SawAll || last >= 0):
+		case n == nil && (a.SawAll || last >= 0) && e.Type() != "":
 			p.ReportAt(a.EventPlace(i), "%s has no sequence_number", e.Type())
 		case n == nil:
 			p.Observe()
@@ -95,6 +94,9 @@ func sequenceCounts(a *sentReply, p *rule.Pass) {
 func itemsAreAdded(a *sentReply, p *rule.Pass) {
 	if a.resumed {
 		return
+	}
+	if a.lost != nil {
+		p.ReportAt(a.EventPlace(a.lost[0]), "%s has no output_index", a.events[a.lost[0]].Type())
 	}
 	for _, it := range a.items {
 		if it.first < 0 {
@@ -335,13 +337,13 @@ func argumentsAgree(a *sentReply, p *rule.Pass) {
 		for _, part := range it.parts {
 			if isArgument(part.stem) && part.done >= 0 && part.whole.Text() != args.Text() {
 				p.ReportAt(a.itemPlace(it),
-					"the arguments of item %d differ between %s.done and output_item.done: they %s", it.index,
+					"the arguments of item %d differ between %s.done and output_item.done: it %s", it.index,
 					part.stem, rule.Difference{Was: part.whole.Text(), Is: args.Text()})
 			}
 		}
 		if it.final != nil && it.final.Any("arguments", "input").Text() != args.Text() {
 			p.ReportAt(a.itemPlace(it),
-				"the arguments of item %d differ between output_item.done and the completed response: they %s",
+				"the arguments of item %d differ between output_item.done and the completed response: it %s",
 				it.index, rule.Difference{Was: args.Text(), Is: it.final.Any("arguments", "input").Text()})
 		}
 		if n, err := tree.Parse(args.Text()); t == "function_call" && it.end.Text("status") != "incomplete" &&
@@ -365,7 +367,7 @@ func itemsAreDone(a *sentReply, p *rule.Pass) {
 		}
 	}
 	for i, n := range a.response.List("output") {
-		if a.byIndex[i] == nil && !strings.HasPrefix(n.Text("type"), "mcp_") {
+		if a.byIndex[i] == nil && a.lost == nil && !strings.HasPrefix(n.Text("type"), "mcp_") {
 			p.ReportAt(a.At(a.at, n, fmt.Sprintf("response.output[%d]", i)),
 				"no event speaks of item %d of the completed response", i)
 		}
@@ -490,7 +492,8 @@ func errorsStandAlone(a *sentReply, p *rule.Pass) {
 				p.ReportAt(a.EventPlace(i), "the error event has no message")
 			}
 		case !failure.Null() && !failure.False():
-			p.ReportAt(a.At(i, failure, "error"), "%s has an error beside its data", t)
+			p.ReportAt(a.At(i, failure, "error"), "the event of type %q holds an error, and is neither error nor "+
+				"response.failed", t)
 		}
 	}
 }

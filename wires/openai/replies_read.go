@@ -19,6 +19,7 @@ type sentReply struct {
 	ends    []int
 	items   []*sentItem // in the order of their first events
 	byIndex map[int]*sentItem
+	lost    []int // events of items without output_index
 	// response is that of the last event, or the document; at is its event, -1 for a document.
 	response *tree.Node
 	at       int
@@ -120,8 +121,12 @@ func (a *sentReply) readItemEvent(i int, t string, ev *tree.Node) {
 	stem := t[:max(0, strings.LastIndexByte(t, '.'))]
 	field, isPart := deltaParts[stem]
 	_, isOpener := openers[stem]
-	if n == nil || !isPart && !isOpener && stem != "response.output_item" {
+	if !isPart && !isOpener && stem != "response.output_item" {
 		return // types that nobody knows may stand anywhere
+	}
+	if n == nil {
+		a.lost = append(a.lost, i)
+		return
 	}
 	it := a.byIndex[n.Int()]
 	if it == nil {

@@ -35,7 +35,7 @@ type thread struct {
 	Header map[string]string `yaml:"header"`
 	Sent   string            `yaml:"sent" data:"one=plain packed"`
 	SawAll bool              `yaml:"saw_all"`
-	Want   []string          `yaml:"want" data:"required"`
+	Want   []string          `yaml:"want"`
 	// Silence is how many seconds the stream pauses, EmptyOutput empties the output of the completed
 	// response.
 	Silence     int  `yaml:"silence"`

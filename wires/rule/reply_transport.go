@@ -36,6 +36,7 @@ var transportRules = []ReplyRule[*Exchange]{
 	Owes("SV-E8", "", errorIsJSON),
 	Owes("SV-B7", "", countIsReal),
 	Owes("SV-B10", "MOD-004/answers", askedModelAnswers),
+	Owes("SV-B14", "", callsAreNoText),
 	Owes("GW-19", "", keysStayBehind),
 }
 
@@ -320,6 +321,32 @@ func valueOrNone(n *tree.Node) string {
 		return "no"
 	}
 	return Shorten(n.Raw())
+}
+
+// callMarkup is how templates of open models begin a call.
+var callMarkup = regexp.MustCompile(
+	`<tool_call>|<function=|<invoke name=|\[TOOL_CALLS]|<\|tool_call|<\|python_tag\|>|<｜tool▁call`)
+
+// callsAreNoText: a call that the server left in the text, as the model's template writes it, is no call to a client.
+// Claude writes one where tool_choice forbids calls.
+func callsAreNoText(x *Exchange, p *Pass) {
+	isCall := func(it wire.Item) bool { return it.What == wire.Call }
+	if x.Reply.End != wire.Complete || x.Asked.Declared == nil || x.Asked.Choice.Kind == "none" ||
+		slices.ContainsFunc(x.Reply.Items, isCall) {
+		return
+	}
+	p.Observe()
+	for i := range x.Reply.Items {
+		it := &x.Reply.Items[i]
+		at := callMarkup.FindStringIndex(it.Text)
+		if it.What == wire.Text && at != nil && slices.ContainsFunc(x.Asked.Declared, func(t wire.Tool) bool {
+			return t.Name != "" && strings.Contains(it.Text[at[0]:], t.Name)
+		}) {
+			p.ReportAt(it.Place, "a call stands in the text as the model's template writes it, and no call is sent: %q",
+				Shorten(it.Text[at[0]:]))
+			return
+		}
+	}
 }
 
 // keysStayBehind: no header of a reply holds a key.

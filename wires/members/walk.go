@@ -243,8 +243,8 @@ func (w *walker) member(v Value, m *Member, p Place) {
 			w.add(f)
 		}
 		return
-	case m.Required && m.absenceSide == Both && m.side == Both &&
-		(v.Is(tree.Array) && len(v.Items()) == 0 || v.Is(tree.String) && v.Text() == "" && isName(m.Name)):
+	case m.Required && m.absenceSide == Both &&
+		(v.Is(tree.Array) && len(v.Items()) == 0 && m.side == Both || v.Is(tree.String) && v.Text() == "" && isName(m.Name)):
 		f.Kind, f.Rule, f.Side = Empty, cmp.Or(m.Rule, m.AbsenceRule), RefereeOnly
 		if f.IsUnverified = w.EmptyLists && v.Is(tree.Array); f.IsUnverified || v.Is(tree.String) ||
 			strings.Count(p.At.String(), ".") <= 1 {

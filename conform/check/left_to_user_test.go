@@ -89,6 +89,23 @@ func TestCutReplyMayGo(t *testing.T) {
 	}
 }
 
+// TestReplyJoinedToItsPart: a client that lets the model go on with the part of a reply that was cut may keep both as
+// one text. A text of which the reply is no part has lost the reply.
+func TestReplyJoinedToItsPart(t *testing.T) {
+	said := func(messages string) string {
+		return `{"model":"deepseek-chat","messages":[{"role":"user","content":"Tell me of herons."}` + messages + `]}`
+	}
+	for text, want := range map[string]int{"A heron stands in the reeds.": 0, "A heron stands": 1, "It stands in the reeds.": 1} {
+		tr := resumedAt(1,
+			asked(0, "chat", said(`,{"role":"assistant","content":"A heron"},{"role":"user","content":"Go on."}`), 200,
+				`{"choices":[{"index":0,"message":{"role":"assistant","content":" stands in the reeds."},"finish_reason":"stop"}]}`),
+			asked(1, "chat", said(`,{"role":"assistant","content":"`+text+`"},{"role":"user","content":"And egrets?"}`), 200, ""))
+		if res := find(t, "RES-004/last-reply").Run(tr); len(res.Findings) != want {
+			t.Errorf("%s: %+v", text, res)
+		}
+	}
+}
+
 // TestBrokenReplyMayGo: a reply that broke off or was declined, or that cannot stand alone,
 // may be left out of the conversation. What is an answer, or the beginning of one, may not.
 func TestBrokenReplyMayGo(t *testing.T) {

@@ -388,6 +388,9 @@ func (r *report) judgeLastReply(before, now *exchange) *Finding {
 		return nil
 	}
 	said := before.reply.Items[0].Place
+	if now.joinsToPart(before) {
+		return nil
+	}
 	at := wire.At(nil, "")
 	if it := now.saidByUser(before); it != nil {
 		f := r.addFinding(now, it.Place, "", "what the model said in exchange %d is sent as words of the %s (%s)",
@@ -398,6 +401,21 @@ func (r *report) judgeLastReply(before, now *exchange) *Finding {
 	f := r.addFinding(now, at, "", "the conversation goes on without the last reply (%s)", emittedAt(before, said))
 	f.Emitted = emissionAt(before, said)
 	return f
+}
+
+// joinsToPart reports whether x sends the text of the reply of before as one with the part of an earlier reply that
+// before had sent for the model to go on with.
+func (x *exchange) joinsToPart(before *exchange) bool {
+	isSaid := func(it wire.Item) bool { return it.Model() && isVisibleText(&it) }
+	for _, part := range before.req.Items {
+		for _, was := range before.reply.Items {
+			if isSaid(part) && isSaid(was) && slices.ContainsFunc(x.req.Items,
+				func(it wire.Item) bool { return isSaid(it) && it.Text == part.Text+was.Text }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // saidByUser returns the item of x that says as the client's what the reply of

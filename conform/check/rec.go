@@ -78,7 +78,8 @@ func retryWaits(s *Trace, r *report) {
 			continue
 		}
 		r.addObserved(1)
-		if passed < wait {
+		until, err := http.ParseTime(x.Response.Header.Get("Retry-After"))
+		if isDue := err == nil && !next.Started.Before(until); passed < wait && !isDue { // a client has its own clock
 			r.addBare(next, wire.At(nil, "retry-after"), "",
 				"exchange %d was turned down (%d) for %s, and the request comes again after %s at most",
 				x.Index, x.Response.Status, wait, passed)

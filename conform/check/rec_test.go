@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"testing"
@@ -137,23 +138,30 @@ func TestWaitsByClock(t *testing.T) {
 		dates      [2]int // seconds of the two answers, none if equal to -1
 		observed   int
 		isFound    bool
+		after      string
 	}{
-		"too early":                    {200 * time.Millisecond, 2300 * time.Millisecond, [2]int{-1, -1}, 1, true},
-		"too early, and a slow answer": {200 * time.Millisecond, 2 * time.Second, [2]int{0, 40}, 1, true},
+		"too early":                    {200 * time.Millisecond, 2300 * time.Millisecond, [2]int{-1, -1}, 1, true, ""},
+		"too early, and a slow answer": {200 * time.Millisecond, 2 * time.Second, [2]int{0, 40}, 1, true, ""},
 		"waited": {200 * time.Millisecond, 30300 * time.Millisecond,
-			[2]int{-1, -1}, 1, false},
-		"waited, by another clock not":     {200 * time.Millisecond, 31 * time.Second, [2]int{0, 1}, 1, false},
-		"beside it":                        {800 * time.Millisecond, 400 * time.Millisecond, [2]int{1, 1}, 0, false},
-		"before it":                        {200 * time.Millisecond, -5 * time.Second, [2]int{5, 6}, 0, false},
-		"one time for all, dates too soon": {200 * time.Millisecond, 0, [2]int{0, 2}, 1, true},
-		"one time for all, dates waited":   {200 * time.Millisecond, 0, [2]int{0, 30}, 1, false},
-		"nothing known":                    {0, 0, [2]int{-1, -1}, 0, false},
+			[2]int{-1, -1}, 1, false, ""},
+		"waited, by another clock not":     {200 * time.Millisecond, 31 * time.Second, [2]int{0, 1}, 1, false, ""},
+		"beside it":                        {800 * time.Millisecond, 400 * time.Millisecond, [2]int{1, 1}, 0, false, ""},
+		"before it":                        {200 * time.Millisecond, -5 * time.Second, [2]int{5, 6}, 0, false, ""},
+		"one time for all, dates too soon": {200 * time.Millisecond, 0, [2]int{0, 2}, 1, true, ""},
+		"one time for all, dates waited":   {200 * time.Millisecond, 0, [2]int{0, 30}, 1, false, ""},
+		"nothing known":                    {0, 0, [2]int{-1, -1}, 0, false, ""},
+		"before a date": {200 * time.Millisecond, 2 * time.Second,
+			[2]int{0, 2}, 1, true, "Fri, 20 Nov 2026 10:00:30 GMT"},
+		"at a date of a whole second": {200 * time.Millisecond, time.Second,
+			[2]int{0, 1}, 1, false, "Fri, 20 Nov 2026 10:00:01 GMT"},
+		"a date that the client's clock has passed": {200 * time.Millisecond, 500 * time.Millisecond,
+			[2]int{-60, -60}, 1, false, "Fri, 20 Nov 2026 09:59:30 GMT"},
 	} {
 		first, again := asked(0, "anthropic", minimal["anthropic"], 529, refused),
 			asked(1, "anthropic", minimal["anthropic"], 529, refused)
-		first.Response.Header.Set("Retry-After", "30")
+		first.Response.Header.Set("Retry-After", cmp.Or(c.after, "30"))
 		for i, x := range []*evidence.Exchange{&first, &again} {
-			if c.dates[i] >= 0 {
+			if c.dates[i] != -1 {
 				x.Response.Header.Set("Date",
 					begin.Add(time.Duration(c.dates[i])*time.Second).Format("Mon, 02 Jan 2006 15:04:05 GMT"))
 			}

@@ -94,6 +94,7 @@ func TestCompareToolRuns(t *testing.T) {
 			"results of conform_echo that the agent gave the model: 1; runs of the tool: 0"},
 		{"refused by the user", []string{"conform_echo:a"}, []string{"The user denied this call"}, nil, ""},
 		{"not readable", []string{"conform_echo:a"}, []string{"err: expected value at line 1 column 10"}, nil, ""},
+		{"not complete", []string{"conform_echo:a"}, []string{`Required parameter "text" missing for the tool`}, nil, ""},
 		{"called off", []string{"conform_echo:a"}, nil, nil, ""},
 		{"inside another tool", []string{`batch:[{"tool":"conform_echo"}]`}, []string{"a"},
 			[]string{"conform_echo:a:ok"}, ""},

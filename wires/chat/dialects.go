@@ -99,7 +99,7 @@ func dialectNames() (names []string) {
 // vendorOf is the dialect of the vendor whose own name for a model this is, the empty one if several servers offer
 // the model, so that the simulator enforces what all of them share.
 func vendorOf(model string) *dialect {
-	if !strings.HasSuffix(model, "-instruct") { // open weights
+	if !strings.HasSuffix(model, "-instruct") && !strings.HasPrefix(model, "gpt-oss") { // open weights
 		for _, line := range models {
 			if slices.ContainsFunc(line.Begin, func(begin string) bool { return strings.HasPrefix(model, begin) }) {
 				return &dialects[slices.IndexFunc(dialects, func(d dialect) bool { return d.Name == line.Vendor })]

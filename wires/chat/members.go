@@ -45,8 +45,8 @@ func typeOf(object string, v *tree.Node) string {
 // takesUnknown reports whether the vendor of the host, or of the model where a base URL stands in for the host,
 // takes members that the API reference of OpenAI does not have.
 func takesUnknown(seen *rule.Seen) bool {
-	d, vendor := dialectOf(cmp.Or(seen.URL, &url.URL{}).Hostname()), vendorOf(seen.Root.Text("model"))
-	return !d.hasTrait(officialMembers) || vendor.Name != "" && !vendor.hasTrait(officialMembers)
+	d := dialectOf(cmp.Or(seen.URL, &url.URL{}).Hostname()).serving(seen.Root.Text("model"))
+	return !d.hasTrait(officialMembers)
 }
 
 // shapeBreach is one place in which a request breaks the description of members.

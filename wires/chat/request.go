@@ -82,11 +82,11 @@ func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rul
 		newRequest(seen.Root, dialectOf(u.Hostname()).serving(seen.Root.Text("model"))), holds)
 }
 
-// serving is the dialect in which a model is served. OpenAI serves no models of other vendors: a request for one of
-// theirs was sent to a base URL that stands for OpenAI's host.
+// serving is the dialect in which a model is served. OpenAI serves its own models only: a request for any other was
+// sent to a base URL that stands for OpenAI's host, and is judged as one to the vendor of the model, if it is known.
 func (d *dialect) serving(model string) *dialect {
-	if vendor := vendorOf(model); d.Name == "openai" && vendor.Name != "" {
-		return vendor
+	if d.Name == "openai" && model != "" {
+		return vendorOf(strings.TrimPrefix(model, "ft:"))
 	}
 	return d
 }

@@ -128,14 +128,17 @@ func TestSeals(t *testing.T) {
 }
 
 // TestTakesUnknown: OpenAI alone is known to refuse every member that it does not describe, and not where its
-// address stands for another vendor, whose model is asked for.
+// address stands for another server, whose model is asked for.
 func TestTakesUnknown(t *testing.T) {
 	for _, c := range []struct {
 		url, model string
 		takes      bool
 	}{
 		{"https://api.openai.com/v1/chat/completions", "gpt-4.1", false},
+		{"https://api.openai.com/v1/chat/completions", "ft:gpt-4.1:acme", false},
 		{"https://api.openai.com/v1/chat/completions", "deepseek-v4-pro", true},
+		{"https://api.openai.com/v1/chat/completions", "qwen3-max", true},
+		{"https://api.openai.com/v1/chat/completions", "gpt-oss-120b", true},
 		{"https://api.deepseek.com/chat/completions", "deepseek-v4-pro", true},
 		{"https://api.x.ai/v1/chat/completions", "grok-code-fast-1", true},
 	} {

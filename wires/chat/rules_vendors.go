@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,6 +45,16 @@ var vendorRules = []rule.Rule[*request]{
 		reported), detailsNameCalls),
 	judged("SIG-014/call-signed", sureRule("C-60",
 		"from Gemini 3 on the first call of each step of the turn carries its signature", reported), callsSigned),
+	judged("ORD-014/nothing-empty", sureRule("C-105", "Kimi takes no empty message of the assistant", reported),
+		kimiSpeaks),
+	judged("PAR-008/names", sureRule("C-100", "the name of a function at Kimi begins with a letter", reported),
+		kimiNames),
+	judged("PAR-008/schema", sureRule("C-101", "Kimi takes objects as schemas, and references into $defs", documented),
+		kimiSchemas),
+	judged("PAR-008/schema", sureRule("C-102", "each function at MiniMax has parameters", reported),
+		miniMaxParameters),
+	judged("ORD-015/roles", likelyRule("C-103", "a request to GLM has a message of the user", reported), glmAsked),
+	judged("ORD-015/arguments", sureRule("C-104", "arguments at DashScope are JSON", reported), qwenArguments),
 	judged("ORD-015/parts", likelyRule("C-65", "Groq takes reasoning back on models that reason", reported),
 		groqReasoning),
 }
@@ -316,7 +327,7 @@ func callsSigned(q *request, p *rule.Pass) {
 
 func groqReasoning(q *request, p *rule.Pass) {
 	name := q.model[strings.LastIndexByte(q.model, '/')+1:]
-	if !q.dialect.hasTrait(reasoningRefused) || !strings.HasPrefix(name, "llama-") &&
+	if q.dialect.Name != "groq" || !strings.HasPrefix(name, "llama-") &&
 		!strings.HasPrefix(name, "gemma") {
 		return
 	}
@@ -327,6 +338,111 @@ func groqReasoning(q *request, p *rule.Pass) {
 					q.model).
 					Refuse(q.newRefusal("", "", "messages[%d].reasoning: reasoning is not supported with this model",
 						i))
+			}
+		}
+	}
+}
+
+// kimiSpeaks leaves a message alone that goes on with a begun answer (partial), or that holds reasoning.
+func kimiSpeaks(q *request, p *rule.Pass) {
+	for i, m := range q.messages {
+		if content := m.Get("content"); q.dialect.Name != "kimi" || m.role != "assistant" || !content.Is(tree.String) {
+			continue
+		}
+		p.Observe()
+		if m.Text("content") == "" && len(m.calls) == 0 && m.Text("reasoning_content") == "" && !m.True("partial") {
+			p.Report(m.path+".content", "the message of the assistant is empty").Refuse(q.newRefusal("", "",
+				"Invalid request: the message at position %d with role 'assistant' must not be empty", i))
+		}
+	}
+}
+
+var kimiName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]*$`)
+
+func kimiNames(q *request, p *rule.Pass) {
+	for _, t := range q.offers {
+		name := t.Node.Text("function", "name")
+		if q.dialect.Name != "kimi" || name == "" {
+			continue
+		}
+		if p.Observe(); !kimiName.MatchString(name) {
+			p.Report(t.Path+".function.name",
+				"the provider does not take the tool name %.140q, only letters, digits, _ and - behind a letter",
+				name).Refuse(q.newRefusal("", "",
+				"Invalid request: function name is invalid, must start with a letter and can contain letters, numbers, underscores, and dashes"))
+		}
+	}
+}
+
+func kimiSchemas(q *request, p *rule.Pass) {
+	if q.dialect.Name != "kimi" {
+		return
+	}
+	p.JudgeSchemas(q.offers, func(t *wire.Tool) (f rule.SchemaFault) {
+		if f.Path, f.Text = misfitOfKimi(t.Schema); f.Text != "" {
+			f.Refusal = q.newRefusal("", "",
+				"tools.function.parameters is not a valid moonshot flavored json schema, details: <At path '%s': %s>",
+				strings.TrimPrefix(f.Path, "."), f.Text)
+		}
+		return f
+	})
+}
+
+// misfitOfKimi finds what Kimi refuses in a schema. It drops most keywords that it does not know.
+func misfitOfKimi(root *tree.Node) (path, text string) {
+	for at, s := range tree.Schemas(root) {
+		for _, name := range s.Get("properties").Names() {
+			if !s.Get("properties", name).Is(tree.Object) {
+				return at.Path + ".properties", fmt.Sprintf("property schema for '%.60s' must be an object", name)
+			}
+		}
+		if items := s.Get("items"); items != nil && !items.Is(tree.Object) {
+			return at.Path + ".items", "items must be an object"
+		}
+		if ref := s.Text("$ref"); ref != "" && ref != "#" && !strings.HasPrefix(ref, "#/$defs/") {
+			return at.Path + ".$ref", "references must start with #/$defs/"
+		}
+	}
+	return "", ""
+}
+
+func miniMaxParameters(q *request, p *rule.Pass) {
+	for i, t := range q.body.List("tools") {
+		f := t.Get("function")
+		if q.dialect.Name != "minimax" || !f.Is(tree.Object) {
+			continue
+		}
+		if p.Observe(); f.Get("parameters").Null() {
+			p.Report(fmt.Sprintf("tools[%d].function", i), "the function %.140q has no parameters",
+				f.Text("name")).Refuse(q.newRefusal("", "", "invalid params, function parameters is empty (2013)"))
+		}
+	}
+}
+
+func glmAsked(q *request, p *rule.Pass) {
+	if q.dialect.Name != "glm" || len(q.messages) == 0 {
+		return
+	}
+	if p.Observe(); !slices.ContainsFunc(q.messages, func(m message) bool { return m.role == "user" }) {
+		p.Report("messages", "no message is the user's").Refuse(q.newRefusal("1214", "",
+			"messages 参数非法。请检查文档。"))
+	}
+}
+
+// qwenArguments leaves empty arguments alone, of which nothing is known.
+func qwenArguments(q *request, p *rule.Pass) {
+	for _, m := range q.messages {
+		for j, call := range m.calls {
+			text := call.Text("function", "arguments")
+			if q.dialect.Name != "qwen" || text == "" {
+				continue
+			}
+			p.Observe()
+			if _, err := tree.Parse([]byte(text)); err != nil {
+				p.Report(fmt.Sprintf("%s.tool_calls[%d].function.arguments", m.path, j),
+					"the arguments of %.140s are no JSON", call.Text("function", "name")).
+					Refuse(q.newRefusal("", "",
+						"<400> InternalError.Algo.InvalidParameter: The \"function.arguments\" parameter of the code model must be in JSON format."))
 			}
 		}
 	}

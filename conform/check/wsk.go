@@ -142,9 +142,6 @@ func onlyIncrementIsSent(s *Trace, r *report) {
 		r.addObserved(1)
 		held := from.heldItems()
 		for it := range wire.Each(x.req.Items) {
-			if it.Type == referenceType {
-				continue
-			}
 			for _, old := range held {
 				if it.ItemID != "" && it.ItemID == old.ItemID {
 					r.addFinding(x, it.Place, "O-9",

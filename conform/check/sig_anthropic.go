@@ -48,10 +48,11 @@ func thinkingText(s *Trace, r *report) {
 
 // thinkingKept: as long as the turn goes on, none of its thinking is left out.
 // Before the turn the API leaves it out itself (ANT-T8), and so does a client
-// that switched thinking off.
+// that switched thinking off. A model that goes on for another one gets no thinking: SIG-019 asks for that.
 func thinkingKept(s *Trace, r *report) {
 	for _, l := range s.links {
-		if !l.to.wire.Has(wires.SignedThinking) || !l.open() || !l.from.reply.Usable() || !thinkingOn(l) {
+		if !l.to.wire.Has(wires.SignedThinking) || !l.open() || !l.from.reply.Usable() || !thinkingOn(l) ||
+			!l.to.keepsThinking() && specs.ParseModel(l.to.req.Model).Bare != specs.ParseModel(l.from.req.Model).Bare {
 			continue
 		}
 		for _, p := range l.pairs {
@@ -73,14 +74,18 @@ func thinkingKept(s *Trace, r *report) {
 // lostThinking says what it leads to that thinking of the open turn is left out: a
 // part of it is refused on every model, all of it on those with a thinking budget.
 func lostThinking(x *exchange) specs.Consequence {
-	keepsSome := slices.ContainsFunc(x.req.Items[x.turn:], func(it wire.Item) bool { return it.Continuity() })
 	switch {
-	case keepsSome:
+	case x.keepsThinking():
 		return specs.Refused
 	case thinkingType(x) == "adaptive":
 		return specs.Degraded
 	}
 	return ""
+}
+
+// keepsThinking reports whether the open turn of the request holds thinking.
+func (x *exchange) keepsThinking() bool {
+	return slices.ContainsFunc(x.req.Items[x.turn:], func(it wire.Item) bool { return it.Continuity() })
 }
 
 // thinkingOn reports whether the request wants thinking, by its own words or,

@@ -53,3 +53,27 @@ func TestThinkingLeadsTheMessage(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherModelGetsNoThinking: another model goes on with a turn without its thinking, but not with a part of it.
+func TestAnotherModelGetsNoThinking(t *testing.T) {
+	const redacted = `{"type":"redacted_thinking","data":"c2lnMDAy"}`
+	const call = `{"type":"tool_use","id":"toolu_1","name":"read","input":{}}`
+	const reply = `{"type":"thinking","thinking":"Hm.","signature":"c2lnMDAx"},` + redacted + `,` + call
+	ask := func(model, more string) string {
+		return `{"model":"` + model + `","max_tokens":4096,"thinking":{"type":"adaptive"},"messages":[` +
+			`{"role":"user","content":"Look."}` + more + `]}`
+	}
+	for _, c := range []struct {
+		model, content string
+		findings       int
+	}{{"claude-opus-4-6", call, 2}, {"claude-opus-4-8", call, 0}, {"claude-opus-4-8", redacted + `,` + call, 1}} {
+		res := find(t, "SIG-002/kept").Run(recording(
+			asked(0, "anthropic", ask("claude-opus-4-6", ""), 200,
+				`{"type":"message","role":"assistant","content":[`+reply+`],"stop_reason":"tool_use"}`),
+			asked(1, "anthropic", ask(c.model, `,{"role":"assistant","content":[`+c.content+
+				`]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}]}`), 200, "{}")))
+		if len(res.Findings) != c.findings {
+			t.Errorf("%s goes on with %s: %+v", c.model, c.content, res)
+		}
+	}
+}

@@ -191,6 +191,9 @@ func (j *judge) tryServer(ctx context.Context) error {
 	case a.Response.Status == http.StatusNotFound, a.Response.Status == http.StatusMethodNotAllowed:
 		return fmt.Errorf("%s: %d; give the base URL of the wire, or another --model: %s", where, a.Response.Status,
 			report.Shorten(string(a.Response.Body)))
+	case a.Response.Status >= http.StatusInternalServerError:
+		return fmt.Errorf("%s: %d at the simplest question; see what the server logs: %s", where, a.Response.Status,
+			report.Shorten(string(a.Response.Body)))
 	case a.Response.Status/100 == 3:
 		return fmt.Errorf("%s: %d, a redirect to another address; give that one", where, a.Response.Status)
 	}

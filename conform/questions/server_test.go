@@ -316,6 +316,8 @@ func TestBadServers(t *testing.T) {
 		}, "401; give a key with --key-env: who are you, ********************?"},
 		"not here": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusNotFound) },
 			"give the base URL of the wire"},
+		"fails": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no GPU", http.StatusInternalServerError) },
+			"500 at the simplest question; see what the server logs: no GPU"},
 		"floods": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			for range 200 {
@@ -369,7 +371,7 @@ func TestKeyAtTheCut(t *testing.T) {
 	const key = "test-key-of-a-server"
 	for padding := 0; padding < 320; padding += 7 {
 		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusInternalServerError)
+			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"error":{"message":"`+strings.Repeat("x", padding)+key+`"}}`)
 		}))
 		out, err := questions.Judge(t.Context(), questions.Config{

@@ -37,6 +37,7 @@ var transportRules = []ReplyRule[*Exchange]{
 	Owes("SV-B7", "", countIsReal),
 	Owes("SV-B10", "MOD-004/answers", askedModelAnswers),
 	Owes("SV-B14", "", callsAreNoText),
+	Owes("SV-B15", "", callIDsAreNew),
 	Owes("GW-19", "", keysStayBehind),
 }
 
@@ -345,6 +346,26 @@ func callsAreNoText(x *Exchange, p *Pass) {
 			p.ReportAt(it.Place, "a call stands in the text as the model's template writes it, and no call is sent: %q",
 				Shorten(it.Text[at[0]:]))
 			return
+		}
+	}
+}
+
+// callIDsAreNew: clients pair results with calls by the id alone, also with those of earlier turns.
+func callIDsAreNew(x *Exchange, p *Pass) {
+	known := map[string]bool{}
+	for i := range x.Asked.Items {
+		if it := &x.Asked.Items[i]; it.What == wire.Call {
+			known[it.ID] = true
+		}
+	}
+	for i := range x.Reply.Items {
+		it := &x.Reply.Items[i]
+		if it.What != wire.Call || it.ID == "" || len(known) == 0 {
+			continue
+		}
+		if p.Observe(); known[it.ID] {
+			p.ReportAt(it.Place, "the call of %s has the id %s, which an earlier call of the conversation has",
+				Shorten(it.Name), Shorten(it.ID))
 		}
 	}
 }

@@ -142,7 +142,8 @@ func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error
 	if err != nil {
 		return err
 	}
-	judged.subject = f.named(report.Subject{Name: config.Model + " at " + hostOf(base), Kind: "server",
+	at, _ := url.Parse(base) // readConfig has tried
+	judged.subject = f.named(report.Subject{Name: config.Model + " at " + at.Host, Kind: "server",
 		Wire: config.Wire.Name})
 	for _, limit := range [][2]string{{"level", f.level}, {"as", f.as}} {
 		if limit[1] != "" {
@@ -175,16 +176,6 @@ func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error
 		a.Say("thinking is not seen: the server refused to be asked for it with %s", found.RefusedThinking)
 	}
 	return judged.deliverDuties(a, found.Cases, found.Took, ctx.Err() != nil)
-}
-
-// hostOf is the host of a URL, without what may be a secret.
-func hostOf(base string) string {
-	_, rest, _ := strings.Cut(base, "://")
-	host, _, _ := strings.Cut(rest, "/")
-	if _, after, ok := strings.Cut(host, "@"); ok {
-		host = after
-	}
-	return host
 }
 
 // dutyFlags are those of the commands that judge servers and gateways.

@@ -66,13 +66,14 @@ func newCapture(p Permutation, seed string, about About) *capture {
 		endedStep: -1}
 }
 
-// newScript is the simulator at its strictest, with a clock of its own. An agent whose
-// model cannot be chosen is answered with whatever model it asks for.
-func (c *capture) newScript() http.Handler {
+// newScript is the simulator at its strictest. With the agent's clock the date until which an agent is to wait lies
+// ahead; nil stands for the fixed time of committed cassettes. An agent whose model cannot be chosen is answered with
+// whatever model it asks for.
+func (c *capture) newScript(now func() time.Time) http.Handler {
 	switches := slices.ContainsFunc(c.Case.Scenario.Steps, func(s specs.Step) bool { return s.Switch != nil })
 	return simulator.New(simulator.Config{Scenario: c.Case.Scenario, Seed: c.seed, AnyModel: switches ||
 		!c.about.Can(specs.AbilityModel),
-		OwnTools: c.about.Tools, Mismatch: c.noteMismatch, Sent: c.noteSent})
+		OwnTools: c.about.Tools, Mismatch: c.noteMismatch, Sent: c.noteSent, Now: now})
 }
 
 // maxExtraRequests is how many requests a case may draw beyond the turns of its scenario.
@@ -119,7 +120,7 @@ func (c *capture) openSource(recordings fs.FS, live *liveSource) (http.Handler, 
 	case !c.Case.HasTraffic():
 		return noTraffic{c, redactor}, nil
 	case c.Source == evidence.SourceSimulator:
-		upstream := simulator.Transport(c.newScript())
+		upstream := simulator.Transport(c.newScript(time.Now))
 		c.steps = &stepRecorder{capture: c, config: record.Config{Transport: upstream, Redactor: redactor}}
 		return c.steps, nil
 	case c.Source == evidence.SourceLive && live != nil:

@@ -42,7 +42,7 @@ func TestCassettesAreWhatTheScriptSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := newCapture(Permutation{Case: c}, committedSeed, rkatSubject{}.About()).newScript()
+		h := newCapture(Permutation{Case: c}, committedSeed, rkatSubject{}.About()).newScript(nil)
 		for in, err := range recording.All() {
 			if err != nil {
 				t.Fatal(err)

@@ -62,7 +62,7 @@ func (r *Runner) recordTo(ctx context.Context, c Case, path string) error {
 	}
 	asked := Permutation{Case: c, Source: evidence.SourceSimulator}
 	capture := newCapture(asked, committedSeed, r.Subject.About())
-	recorder, err := record.New(record.Config{Transport: unmarked{simulator.Transport(capture.newScript())},
+	recorder, err := record.New(record.Config{Transport: unmarked{simulator.Transport(capture.newScript(nil))},
 		Nominal: nominalDelay,
 		Writer:  out, Redactor: lastCheck.Watch(redactor), Gate: lastCheck.Check})
 	if err != nil {

@@ -5,11 +5,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/proxy/record"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // stallingTransport answers the first request with a reply that never ends, and all others
@@ -67,5 +70,31 @@ func TestExchangesAreInTheOrderOfTheirRequests(t *testing.T) {
 		if got := http.Header(ev.Exchanges[i].Request.Header).Get("X-Attempt"); got != want {
 			t.Errorf("exchange %d is attempt %s", i, got)
 		}
+	}
+}
+
+// TestDateToWaitForLiesAhead: an agent that is judged has a clock of its own, by which a date until which it is to
+// wait must not have passed, or nobody can see whether it waits.
+func TestDateToWaitForLiesAhead(t *testing.T) {
+	c := findCase(t, "rate-limit-date/anthropic")
+	kept := newCapture(Permutation{Case: c, Source: evidence.SourceSimulator}, "1", rkatSubject{}.About())
+	h, err := kept.openSource(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.beginStep(0)
+	r := httptest.NewRequest(http.MethodPost, "https://api.anthropic.com/v1/messages", strings.NewReader(
+		`{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":`+
+			strconv.Quote(specs.Fresh(c.Scenario.Steps[0].Prompt, "1"))+`}]}`))
+	r.Header.Set("X-Api-Key", "test-key")
+	r.Header.Set("Anthropic-Version", "2023-06-01")
+	w, asked := httptest.NewRecorder(), time.Now()
+	h.ServeHTTP(w, r)
+	until, err := http.ParseTime(w.Header().Get("Retry-After"))
+	if err != nil || until.Before(asked.Truncate(time.Second).Add(time.Second)) {
+		t.Errorf("status %d, Retry-After %q at %v: %s", w.Code, w.Header().Get("Retry-After"), asked, w.Body)
+	}
+	if err := kept.steps.close(); err != nil {
+		t.Fatal(err)
 	}
 }

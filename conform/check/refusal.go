@@ -248,12 +248,15 @@ func (x *exchange) serverName() string {
 	return x.vendorName()
 }
 
-// vendorName is the host where many vendors offer the API.
+// vendorName is the host where many vendors offer the API. Which of them a simulator stands for, the model decides.
 func (x *exchange) vendorName() string {
-	if x.wire.Vendor == x.wire.Title {
-		return x.host()
+	switch {
+	case x.wire.Vendor != x.wire.Title:
+		return x.wire.Vendor
+	case x.Provenance == evidence.ProvenanceSimulator:
+		return "the simulator"
 	}
-	return x.wire.Vendor
+	return x.host()
 }
 
 // isInjected reports whether a fault plan or a scenario, and no provider, gave the

@@ -168,6 +168,8 @@ var faults = []fault{
 		request: inRequest(`"stream":true`, `"stream":false`)},
 	{name: "tool_choice lost", wire: "anthropic", id: "GW-2", cases: "tool-choice",
 		request: inRequest(`,?"tool_choice":\{[^}]*\}`, "")},
+	{name: "text beside a result lost", wire: "anthropic", id: "GW-9", cases: "text-beside-result",
+		request: inRequest(`,\{"type":"text","text":"Now answer in one word."\}`, "")},
 	{name: "stop texts lost", wire: "anthropic", id: "GW-39", cases: "sampling",
 		request: inRequest(`"stop_sequences":\[[^]]*\],?`, "")},
 	{name: "length limit raised", wire: "openai", id: "GW-39", cases: "sampling",

@@ -29,6 +29,7 @@ func allProbes() []probe {
 		{"unknown-member", false, askUnknownMember},
 		{"system-blocks", false, askSystemBlocks},
 		{"tool-choice", true, askChoice},
+		{"text-beside-result", true, askBeside},
 		{"compressed-request", false, askCompressed},
 		{"count-tokens", true, askCount},
 		{"sampling", true, askSampling},
@@ -104,6 +105,22 @@ func askSystemBlocks(j *judge, ctx context.Context, s *specs.Scenario, f *report
 // askChoice says which tools the model may call.
 func askChoice(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
 	j.askOnce(ctx, f, s, func(talk *client.Conversation) { talk.Choice = "none" })
+}
+
+// askBeside says a text beside the result of a tool, in one message, as Claude Code does with its reminders.
+func askBeside(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
+	if !j.wire.Has(wires.Blocks) {
+		return
+	}
+	j.Upstream.Serve(newSimulator(s, 0))
+	talk := j.newConversation(s, true)
+	talk.MaxRounds, talk.Budget, talk.Adaptive, talk.Effort = 1, 0, false, ""
+	const id = "toolu_01A09q90qw90lq917835lq9"
+	talk.History = []string{wire.ClientOf(j.wire.Name).Prompt(s.Steps[0].Prompt),
+		`{"role":"assistant","content":[{"type":"tool_use","id":"` + id + `","name":"conform_echo","input":{"text":"heron"}}]}`,
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + id + `","content":"heron"},` +
+			`{"type":"text","text":"Now answer in one word."}]}`}
+	j.compareAll(ctx, f, talk.Continue(ctx), nil, nil)
 }
 
 // askCompressed sends a compressed body, as some clients do by default.

@@ -152,7 +152,7 @@ func (c *Checked) countedFiles() string {
 func (c *Checked) heading() string {
 	text := "traffic of " + cmp.Or(c.clientNames(), "an unnamed client")
 	if c.Side == specs.JudgesServer {
-		text = "replies of " + c.clientNames()
+		text = "replies of " + cmp.Or(c.clientNames(), "an unnamed server")
 	}
 	if c.Policy.Strict {
 		text += ", strict"

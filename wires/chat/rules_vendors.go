@@ -53,6 +53,8 @@ var vendorRules = []rule.Rule[*request]{
 		kimiSchemas),
 	judged("PAR-008/schema", sureRule("C-102", "each function at MiniMax has parameters", reported),
 		miniMaxParameters),
+	judged("PAR-008/strict", sureRule("C-106", "all functions at Cerebras are strict, or none", reported),
+		cerebrasStrict),
 	judged("ORD-015/roles", likelyRule("C-103", "a request to GLM has a message of the user", reported), glmAsked),
 	judged("ORD-015/arguments", sureRule("C-104", "arguments at DashScope are JSON", reported), qwenArguments),
 	judged("ORD-015/parts", likelyRule("C-65", "Groq takes reasoning back on models that reason", reported),
@@ -416,6 +418,20 @@ func miniMaxParameters(q *request, p *rule.Pass) {
 			p.Report(fmt.Sprintf("tools[%d].function", i), "the function %.140q has no parameters",
 				f.Text("name")).Refuse(q.newRefusal("", "", "invalid params, function parameters is empty (2013)"))
 		}
+	}
+}
+
+// cerebrasStrict: a function without strict counts as one that is not.
+func cerebrasStrict(q *request, p *rule.Pass) {
+	if q.dialect.Name != "cerebras" || len(q.offers) < 2 {
+		return
+	}
+	p.Observe()
+	i := slices.IndexFunc(q.offers, func(t wire.Tool) bool { return t.IsStrict != q.offers[0].IsStrict })
+	if i > 0 {
+		p.Report(q.offers[i].Path+".function.strict", "strict of %.60q is not that of %.60q; all tools need the same",
+			q.offers[i].Name, q.offers[0].Name).Refuse(q.newRefusal("wrong_api_format", "tools",
+			"Tools with mixed values for 'strict' are not allowed. Please set all tools to 'strict: true' or 'strict: false'"))
 	}
 }
 

@@ -363,18 +363,27 @@ func openingWords(x *exchange) string {
 const maxQuoted = 8
 
 // summaryIn returns the exchange whose reply x quotes whole, nil for none. As words of the
-// model, it must be the reply to a request for a summary.
+// model, and in a system prompt that changed, it must be the reply to a request for a summary.
 func (c *classifier) summaryIn(x *exchange) *exchange {
-	for it := range wire.Each(x.req.Items) {
-		if it.What != wire.Text || len(it.Text) < shortSummary {
-			continue
-		}
-		for k := len(c.asked) - 1; k >= 0 && k >= len(c.asked)-maxQuoted; k-- {
+	quoted := func(text string, asksForSummary bool) *exchange {
+		for k := len(c.asked) - 1; len(text) >= shortSummary && k >= 0 && k >= len(c.asked)-maxQuoted; k-- {
 			from := c.asked[k]
-			if from.Provider == x.Provider && (!it.Model() || from.asksForSummary) && quotesReply(it.Text, from) {
+			if from.Provider == x.Provider && (!asksForSummary || from.asksForSummary) && quotesReply(text, from) {
 				return from
 			}
 		}
+		return nil
+	}
+	for it := range wire.Each(x.req.Items) {
+		if it.What != wire.Text {
+			continue
+		}
+		if from := quoted(it.Text, it.Model()); from != nil {
+			return from
+		}
+	}
+	if p := x.previous; p != nil && !sameSystem(p.req.System, x.req.System) {
+		return quoted(textOf(x.req.System), true)
 	}
 	return nil
 }

@@ -348,11 +348,12 @@ func groqReasoning(q *request, p *rule.Pass) {
 // kimiSpeaks leaves a message alone that goes on with a begun answer (partial), or that holds reasoning.
 func kimiSpeaks(q *request, p *rule.Pass) {
 	for i, m := range q.messages {
-		if content := m.Get("content"); q.dialect.Name != "kimi" || m.role != "assistant" || !content.Is(tree.String) {
+		content := m.Get("content")
+		if q.dialect.Name != "kimi" || m.role != "assistant" || !content.Is(tree.String) {
 			continue
 		}
 		p.Observe()
-		if m.Text("content") == "" && len(m.calls) == 0 && m.Text("reasoning_content") == "" && !m.True("partial") {
+		if content.Text() == "" && len(m.calls) == 0 && m.Text("reasoning_content") == "" && !m.True("partial") {
 			p.Report(m.path+".content", "the message of the assistant is empty").Refuse(q.newRefusal("", "",
 				"Invalid request: the message at position %d with role 'assistant' must not be empty", i))
 		}

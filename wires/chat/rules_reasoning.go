@@ -72,14 +72,18 @@ func reasoningLeftOut(q *request, p *rule.Pass) {
 	if !q.dialect.hasTrait(reasoningRefused) {
 		return
 	}
+	code, param, says := "", "", "'messages.%[1]d' : for 'role:assistant' the following must be satisfied[('messages.%[1]d' : property 'reasoning_content' is unsupported)]"
+	if q.dialect.Name == "cerebras" {
+		code, param = "wrong_api_format", "validation_error"
+		says = "messages.%[1]d.assistant.reasoning_content: property 'messages.%[1]d.assistant.reasoning_content' is unsupported"
+	}
 	for i, m := range q.messages {
 		if m.role != "assistant" {
 			continue
 		}
 		if p.Observe(); m.Has("reasoning_content") {
 			p.Report(m.path+".reasoning_content",
-				"the host refuses reasoning_content in a message").Refuse(q.newRefusal("", "",
-				"'messages.%d' : for 'role:assistant' the following must be satisfied[('messages.%d' : property 'reasoning_content' is unsupported)]", i, i))
+				"the host refuses reasoning_content in a message").Refuse(q.newRefusal(code, param, says, i))
 		}
 	}
 }

@@ -407,10 +407,11 @@ func (r *report) judgeLastReply(before, now *exchange) *Finding {
 // before had sent for the model to go on with.
 func (x *exchange) joinsToPart(before *exchange) bool {
 	isSaid := func(it wire.Item) bool { return it.Model() && isVisibleText(&it) }
-	for _, part := range before.req.Items {
-		for _, was := range before.reply.Items {
-			if isSaid(part) && isSaid(was) && slices.ContainsFunc(x.req.Items,
-				func(it wire.Item) bool { return isSaid(it) && it.Text == part.Text+was.Text }) {
+	for _, was := range before.reply.Items {
+		for _, it := range x.req.Items {
+			said, ok := strings.CutSuffix(it.Text, was.Text)
+			if ok && isSaid(was) && isSaid(it) && slices.ContainsFunc(before.req.Items,
+				func(part wire.Item) bool { return isSaid(part) && part.Text == said }) {
 				return true
 			}
 		}

@@ -63,13 +63,13 @@ func chunksAreChunks(x *rule.Exchange, p *rule.Pass) {
 	}
 }
 
-// eachPiece visits the pieces of calls in a stream, each with its place and the indexes of its choice and call.
-func eachPiece(x *rule.Exchange, visit func(at wire.Place, key [2]int, call *tree.Node)) {
+// eachPiece visits the pieces of calls in a stream, each with its place, the indexes of its choice and call, and its name.
+func eachPiece(x *rule.Exchange, visit func(at wire.Place, key [2]int, call *tree.Node, name string)) {
 	for i, e := range x.Reply.Events {
 		for j, c := range e.JSON.List("choices") {
 			for _, call := range c.List("delta", "tool_calls") {
 				visit(x.At(i, call, "choices["+strconv.Itoa(j)+"].delta.tool_calls"),
-					[2]int{c.Int("index"), call.Int("index")}, call)
+					[2]int{c.Int("index"), call.Int("index")}, call, call.Any("function", "custom").Text("name"))
 			}
 		}
 	}
@@ -78,27 +78,28 @@ func eachPiece(x *rule.Exchange, visit func(at wire.Place, key [2]int, call *tre
 // callsJoin judges that each piece of a call can be joined with the others, by an index or by an id, and that the
 // first piece alone names the call: accumulators of OpenAI's SDKs put texts of a call behind one another.
 func callsJoin(x *rule.Exchange, p *rule.Pass) {
-	begun := map[[2]int]*tree.Node{}
-	eachPiece(x, func(at wire.Place, key [2]int, call *tree.Node) {
-		id, name := call.Text("id"), call.Text("function", "name")
-		first := begun[key]
+	type named struct{ id, name string }
+	begun := map[[2]int]*named{}
+	eachPiece(x, func(at wire.Place, key [2]int, call *tree.Node, name string) {
+		id, first := call.Text("id"), begun[key]
 		p.Observe()
 		switch {
 		case call.Get("index").Null():
 			if id == "" && signatureOf(call).Null() {
 				p.ReportAt(at, "a piece of a call has neither index nor id")
 			}
-		case first == nil || id != "" && name != "" && id != first.Text("id"): // two calls with one index are SV-C11
-			if begun[key] = call; name == "" && id != "" {
+		case first == nil || id != "" && name != "" && id != first.id: // two calls with one index are SV-C11
+			begun[key] = &named{id, name}
+			if name == "" && id != "" {
 				p.ReportAt(at, "the first piece of the call %s has no name",
 					rule.Shorten(id)).Consequence = "degraded"
 			}
-		case id != "" && id != first.Text("id"):
-			p.ReportAt(at, "the id of the call changes from %s to %s between two pieces",
-				rule.Shorten(first.Text("id")), rule.Shorten(id))
-		case name != "" && first.Text("function", "name") != "":
-			p.ReportAt(at, "a later piece of the call of %s has a name again, %s",
-				rule.Shorten(first.Text("function", "name")), rule.Shorten(name))
+		case id != "" && first.id != "" && id != first.id:
+			p.ReportAt(at, "the id of the call changes from %s to %s between two pieces", rule.Shorten(first.id),
+				rule.Shorten(id))
+		case name != "" && first.name != "":
+			p.ReportAt(at, "a later piece of the call of %s has a name again, %s", rule.Shorten(first.name),
+				rule.Shorten(name))
 		}
 	})
 	seen := map[string]bool{}
@@ -261,9 +262,9 @@ func callsStopForCalls(x *rule.Exchange, p *rule.Pass) {
 // callsHaveIndexes judges that no index belongs to two calls: clients that join pieces by index alone lose one.
 func callsHaveIndexes(x *rule.Exchange, p *rule.Pass) {
 	first := map[[2]int]string{}
-	eachPiece(x, func(at wire.Place, key [2]int, call *tree.Node) {
+	eachPiece(x, func(at wire.Place, key [2]int, call *tree.Node, name string) {
 		id := call.Text("id")
-		if id == "" || call.Text("function", "name") == "" || call.Get("index").Null() {
+		if id == "" || name == "" || call.Get("index").Null() {
 			return
 		}
 		if p.Observe(); first[key] != "" && first[key] != id {

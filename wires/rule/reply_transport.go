@@ -324,12 +324,13 @@ func valueOrNone(n *tree.Node) string {
 	return Shorten(n.Raw())
 }
 
-// callMarkup is how templates of open models begin a call.
+// callMarkup is how templates of open models begin a call, up to the name of the tool.
 var callMarkup = regexp.MustCompile(
-	`<tool_call>|<function=|<invoke name=|\[TOOL_CALLS]|<\|tool_call|<\|python_tag\|>|<｜tool▁call`)
+	`(?:<tool_call>|<function=|invoke name=|\[TOOL_CALLS]|<\|tool_call|<\|python_tag\|>|<｜tool▁call)` +
+		`(?:\W|\w*begin\b|(?:s|tool|call|sep|type|name|functions?)\b)*([\w-]+)`)
 
 // callsAreNoText: a call that the server left in the text, as the model's template writes it, is no call to a client.
-// Claude writes one where tool_choice forbids calls.
+// Claude writes one where tool_choice forbids calls. Code that a text quotes, behind backquotes, is an example.
 func callsAreNoText(x *Exchange, p *Pass) {
 	isCall := func(it wire.Item) bool { return it.What == wire.Call }
 	if x.Reply.End != wire.Complete || x.Asked.Declared == nil || x.Asked.Choice.Kind == "none" ||
@@ -339,13 +340,16 @@ func callsAreNoText(x *Exchange, p *Pass) {
 	p.Observe()
 	for i := range x.Reply.Items {
 		it := &x.Reply.Items[i]
-		at := callMarkup.FindStringIndex(it.Text)
-		if it.What == wire.Text && at != nil && slices.ContainsFunc(x.Asked.Declared, func(t wire.Tool) bool {
-			return t.Name != "" && strings.Contains(it.Text[at[0]:], t.Name)
-		}) {
-			p.ReportAt(it.Place, "a call stands in the text as the model's template writes it, and no call is sent: %q",
-				Shorten(it.Text[at[0]:]))
-			return
+		from, quotes := 0, 0
+		for _, at := range callMarkup.FindAllStringSubmatchIndex(it.Text, -1) {
+			quotes += strings.Count(it.Text[from:at[0]], "`")
+			from = at[0]
+			if it.What == wire.Text && quotes%2 == 0 && slices.ContainsFunc(x.Asked.Declared,
+				func(t wire.Tool) bool { return t.Name == it.Text[at[2]:at[3]] }) {
+				p.ReportAt(it.Place, "a call stands in the text as the model's template writes it, and no call is sent: %q",
+					Shorten(it.Text[at[0]:]))
+				return
+			}
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (a *sentReply) readItemEvent(i int, t string, ev *tree.Node) {
 	if !isPart && !isOpener && stem != "response.output_item" {
 		return // types that nobody knows may stand anywhere
 	}
-	if n == nil {
+	if n.Null() {
 		a.lost = append(a.lost, i)
 		return
 	}

@@ -15,6 +15,7 @@ func TestMedia(t *testing.T) {
 	}
 	png := transcript.Part{Type: "image", MediaType: "image/png", Data: []byte("x")}
 	bmp := transcript.Part{Type: "image", MediaType: "image/bmp", Data: []byte("x")}
+	heic := transcript.Part{Type: "image", MediaType: "image/heic", Data: []byte("x")}
 	huge := transcript.Part{Type: "image", MediaType: "image/png", Data: make([]byte, 4<<20)}
 	result := func(isError bool, parts ...transcript.Part) transcript.Message {
 		return transcript.ToolResults(transcript.ToolResult{
@@ -28,7 +29,10 @@ func TestMedia(t *testing.T) {
 		"unsupported-media: not taken": {
 			opus, []transcript.Message{with(user, bmp, png)}, "u", []string{"unsupported-media"}, false,
 		},
-		"unsupported-media: taken elsewhere": {flash, []transcript.Message{with(user, bmp)}, "u", nil, false},
+		"unsupported-media: not taken elsewhere": {
+			flash, []transcript.Message{with(user, bmp)}, "u", []string{"unsupported-media"}, false,
+		},
+		"unsupported-media: taken elsewhere": {flash, []transcript.Message{with(user, heic)}, "u", nil, false},
 		"unsupported-media: too large": {
 			opus, []transcript.Message{with(user, huge)}, "u", []string{"unsupported-media"}, false,
 		},

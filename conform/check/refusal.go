@@ -11,6 +11,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/internal/datafile"
+	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
@@ -255,6 +256,8 @@ func (x *exchange) vendorName() string {
 		return x.wire.Vendor
 	case x.Provenance == evidence.ProvenanceSimulator:
 		return "the simulator"
+	case x.host() == x.wire.Host && specs.ParseModel(x.req.Model).Family == "": // sent to a base URL
+		return "the model's vendor"
 	}
 	return x.host()
 }

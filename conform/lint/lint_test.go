@@ -169,6 +169,7 @@ func TestRequest(t *testing.T) {
 		{"", "",
 			`{"model":"gpt-5.2","input":[{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"a","parameters":{"type":"object","properties":{"a":{"type":"array"}}}}]}]}`, "openai PAR-008/schema input[0].tools[0].parameters.properties.a.items"},
 		{"anthropic", "", `{"model":"claude-opus-4-6","max_tokens":9}`, "anthropic PAR-006/required messages"},
+		{"", "", `{"model":"kimi-k2.6","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"2a"}}]}`, "chat PAR-008/names tools[0].function.name"},
 		{"", "", unled + `]}`, "anthropic SIG-004/leads messages[1].content[0]"},
 		{"", "", unled + `,{"role":"assistant","content":"It is"}]}`, "anthropic SIG-004/leads messages[1].content[0]"},
 		{"", "", unled + `,{"role":"user","content":"and?"},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"text","text":"It is"}]}]}`, ""},
@@ -193,6 +194,12 @@ func TestRequest(t *testing.T) {
 	if err != nil || len(misspelt.Findings) != 1 ||
 		!strings.Contains(misspelt.Findings[0].Message, "(did you mean temperature?)") {
 		t.Errorf("misspelt: %+v, %v", misspelt, err)
+	}
+	silent, err := lint.Request("", "",
+		[]byte(`{"model":"kimi-k2.6","messages":[{"role":"system","content":"x"},{"role":"assistant","content":""}]}`))
+	if err != nil || len(silent.Findings) != 1 ||
+		!strings.Contains(silent.Findings[0].Message, "where the model's vendor refuses this") {
+		t.Errorf("silent: %+v, %v", silent, err)
 	}
 	for body, want := range map[string]string{
 		`[]`: "is not a JSON object", `{}`: "name the provider",

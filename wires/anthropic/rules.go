@@ -131,7 +131,8 @@ func claimsBody(body *tree.Node) bool {
 			return false
 		}
 	}
-	return body.Get("messages") != nil && body.Any("max_completion_tokens", "n", "logprobs", "response_format") == nil
+	return body.Get("messages") != nil && body.Any("max_completion_tokens", "n", "logprobs", "response_format") == nil &&
+		body.Get("tools").Child("0").Get("function") == nil
 }
 
 // refusalID is the id of a request that was refused for this: equal refusals

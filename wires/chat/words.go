@@ -23,5 +23,5 @@ func claimsBody(body *tree.Node) bool {
 	}
 	return body.Get("messages") != nil &&
 		(body.Any("max_completion_tokens", "n", "logprobs", "response_format") != nil ||
-			body.Any("max_tokens", "system") == nil)
+			body.Get("tools").Child("0").Get("function") != nil || body.Any("max_tokens", "system") == nil)
 }

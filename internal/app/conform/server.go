@@ -87,8 +87,8 @@ func (f *serverFlags) readConfig(a *app, base string) (c questions.Config, err e
 	if !strings.HasPrefix(base, "http://") && !strings.HasPrefix(base, "https://") {
 		return c, cli.Usage("%s: is no URL; write for example http://127.0.0.1:8080", base)
 	}
-	if u, err := url.Parse(base); err != nil || u.User != nil || u.RawQuery != "" {
-		return c, cli.Usage("the URL may hold no key, password or query; leave them out, and name a key by --key-env")
+	if u, err := url.Parse(base); err != nil || u.Host == "" || u.User != nil || strings.ContainsAny(base, "?#") {
+		return c, cli.Usage("the URL has a host, and may hold no key, password or query; name a key by --key-env")
 	}
 	c = questions.Config{Base: base, Model: f.model, Budget: f.requests, Timeout: f.timeout,
 		Level: specs.DutyLevel(f.level)}

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -503,9 +504,10 @@ func documentIsMessage(a *sentReply, p *rule.Pass) {
 	}
 }
 
-// envelopeFits: an error is told from a reply by its type.
+// envelopeFits: an error is told from a reply by its type. Clouds have envelopes of their own.
 func envelopeFits(a *sentReply, p *rule.Pass) {
-	if doc := a.Reply.Doc; a.Status >= 400 && doc != nil {
+	u, err := url.Parse(a.URL)
+	if doc := a.Reply.Doc; a.Status >= 400 && doc != nil && (err != nil || cloudOf(u) == nil) {
 		if p.Observe(); doc.Text("type") != "error" || doc.Text("error", "type") == "" ||
 			doc.Text("error", "message") == "" {
 			p.ReportAt(a.EventPlace(-1),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -281,19 +282,19 @@ type cloud struct {
 	absent []string
 }
 
-// cloud returns the cloud that the request went to, nil for another host.
-func (c *call) cloud() *cloud {
-	switch path := c.url.Path; {
+// cloudOf returns the cloud that a request to u went to, nil for another host.
+func cloudOf(u *url.URL) *cloud {
+	switch path := u.Path; {
 	case strings.HasSuffix(path, "awPredict") && strings.Contains(path, "/publishers/anthropic/models/"):
 		return &cloud{"Vertex AI", "vertex-2023-10-16", []string{"model"}}
-	case strings.HasPrefix(strings.ToLower(c.url.Hostname()), "bedrock-runtime.") && strings.Contains(path, "/invoke"):
+	case strings.HasPrefix(strings.ToLower(u.Hostname()), "bedrock-runtime") && strings.Contains(path, "/invoke"):
 		return &cloud{"Amazon Bedrock", "bedrock-2023-05-31", []string{"model", "stream"}}
 	}
 	return nil
 }
 
 func cloudVersionGiven(c *call, p *rule.Pass) {
-	if to := c.cloud(); to != nil {
+	if to := cloudOf(c.url); to != nil {
 		p.Observe()
 		if version := c.root.Text("anthropic_version"); version != to.version {
 			p.Report("anthropic_version", "%s wants anthropic_version %q in the body, and it is %.40q", to.name,
@@ -304,7 +305,7 @@ func cloudVersionGiven(c *call, p *rule.Pass) {
 
 // cloudAddressAlone: the model, and with Bedrock the wish for a stream, stand in the address.
 func cloudAddressAlone(c *call, p *rule.Pass) {
-	if to := c.cloud(); to != nil {
+	if to := cloudOf(c.url); to != nil {
 		p.Observe()
 		for _, name := range to.absent {
 			if c.root.Get(name) != nil {

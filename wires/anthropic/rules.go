@@ -122,8 +122,8 @@ func keepsHeaders(h http.Header) bool {
 	return h.Get("Content-Type") != "" && h.Get("User-Agent") != "" && h.Get("X-Api-Key") != ""
 }
 
-// claimsBody tells a request from one of Chat Completions, which has messages as well: there a system message
-// begins the conversation, here it stands further on.
+// claimsBody tells a request from one of Chat Completions, which has messages as well and claims what is left: there
+// a system message begins the conversation, here it stands further on.
 func claimsBody(body *tree.Node) bool {
 	for i, m := range body.List("messages") {
 		role := m.Text("role")

@@ -15,7 +15,7 @@ func Book() *rule.Book {
 	return &rule.Book{
 		Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members,
 		TakesUnknown: takesUnknown, KeepsReasoning: keepsReasoning, Words: texts.Words,
-		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply, Claims: claimsBody,
+		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply,
 	}
 }
 

@@ -394,8 +394,9 @@ func kimiSchemas(q *request, p *rule.Pass) {
 // misfitOfKimi finds what Kimi refuses in a schema. It drops most keywords that it does not know.
 func misfitOfKimi(root *tree.Node) (path, text string) {
 	for at, s := range tree.Schemas(root) {
-		for _, name := range s.Get("properties").Names() {
-			if !s.Get("properties", name).Is(tree.Object) {
+		properties := s.Get("properties")
+		for i, name := range properties.Names() {
+			if !properties.Items()[i].Is(tree.Object) {
 				return at.Path + ".properties", fmt.Sprintf("property schema for '%.60s' must be an object", name)
 			}
 		}

@@ -122,6 +122,9 @@ var _ = ReportAfterSuite("the verdicts are those of conform run", func(ctx SpecC
 		cases[r.Case] = true
 		key := r.Case + " " + r.Requirement
 		theirs[key] = report.Worst(append(slices.Clip(verdictList(theirs, key)), r.Verdict)...)
+		if r.Verdict.Exit() == report.Fail.Exit() {
+			GinkgoWriter.Printf("conform run: %s: %s %s %v\n", key, r.Verdict, r.Reason, r.Findings)
+		}
 	}
 	maps.DeleteFunc(ours, func(key string, _ report.Verdict) bool { return !cases[strings.Fields(key)[0]] })
 	Expect(differences(ours, theirs)).To(BeEmpty())

@@ -161,7 +161,9 @@ func noteAskedCall(tallies map[string]*toolTally, nameOf map[string]string, call
 }
 
 // failureWords stand in a result that does not claim that the tool was run.
-var failureWords = regexp.MustCompile(`(?i)\berr\b|error|fail|denied|reject|refus|cancel|abort|interrupt|time[ds]? ?out|invalid|unknown|unavailable|disabled|not (found|available|permitted|allowed|run|executed|connected)|skipped|no such|missing`)
+var failureWords = regexp.MustCompile(`(?i)\berr\b|error|fail|denied|reject|refus|cancel|abort|interrupt|time[ds]? ?out|` +
+	`invalid|unknown|unavailable|disabled|not (found|available|permitted|allowed|run|executed|connected)|` +
+	`skipped|no such|missing`)
 
 func resultText(it wire.Item) string {
 	if it.Node == nil {

@@ -72,7 +72,8 @@ func reasoningLeftOut(q *request, p *rule.Pass) {
 	if !q.dialect.hasTrait(reasoningRefused) {
 		return
 	}
-	code, param, says := "", "", "'messages.%[1]d' : for 'role:assistant' the following must be satisfied[('messages.%[1]d' : property 'reasoning_content' is unsupported)]"
+	code, param, says := "", "", "'messages.%[1]d' : for 'role:assistant' the following must be satisfied"+
+		"[('messages.%[1]d' : property 'reasoning_content' is unsupported)]"
 	if q.dialect.Name == "cerebras" {
 		code, param = "wrong_api_format", "validation_error"
 		says = "messages.%[1]d.assistant.reasoning_content: property 'messages.%[1]d.assistant.reasoning_content' is unsupported"

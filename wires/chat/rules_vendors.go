@@ -127,7 +127,8 @@ func textsOnly(q *request, p *rule.Pass) {
 		kind := part.Text("type")
 		if p.Observe(); kind != "text" {
 			p.Report(path, "DeepSeek takes texts only, and this is %.40q", kind).Refuse(q.newRefusal("", "",
-				"Failed to deserialize the JSON body into the target type: messages[%d]: unknown variant `%s`, expected `text` at line 1 column %d", i, kind, part.Get("type").Offset()))
+				"Failed to deserialize the JSON body into the target type: messages[%d]: unknown variant `%s`, "+
+					"expected `text` at line 1 column %d", i, kind, part.Get("type").Offset()))
 		}
 	})
 }

@@ -90,6 +90,16 @@ func All() []*Wire {
 	return nil
 }
 
+// At returns the wires that are spoken at a provider's own host, in lower case and without a port.
+func At(host string) (list []*Wire) {
+	for _, w := range All() {
+		if w.OwnHosts.MatchString(host) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
 // Find returns the wire with a name, nil if there is none.
 func Find(name string) *Wire {
 	for _, w := range All() {

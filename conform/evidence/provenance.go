@@ -83,6 +83,20 @@ func (rec *Recording) DeclareForeign() {
 	}
 }
 
+// JudgeAs has what was sent to a host, at one port or at all if none is given, judged as if it had been sent to another
+// one: a gateway that passes requests on is held to what the provider behind it refuses. It returns the number of
+// requests that went to the host.
+func (rec *Recording) JudgeAs(host, behind string) (n int) {
+	for i := range rec.Evidence.Exchanges {
+		r := &rec.Evidence.Exchanges[i].Request
+		if u, err := url.Parse(r.URL); err == nil && (strings.EqualFold(u.Host, host) || strings.EqualFold(u.Hostname(), host)) {
+			u.Scheme, u.Host = "https", behind
+			r.URL, n = u.String(), n+1
+		}
+	}
+	return n
+}
+
 // IsOwnHost reports whether the request went to a host of the provider itself, or of
 // a cloud that serves the provider's own API under contract. Other hosts only speak the
 // provider's format; their ids and policies are their own.

@@ -90,7 +90,7 @@ func findSampling(w *wires.Wire, body *tree.Node, name wires.Sampling) (value *t
 // takesMember reports whether a model takes one more member in a body, as far as is known.
 func takesMember(w *wires.Wire, model string, body []byte, path, value string) bool {
 	failures := func(body []byte) (n int) {
-		found, _ := lint.Request(w.Name, model, body) // a body that cannot be judged has no findings
+		found, _ := lint.Request(lint.Target{Provider: w.Name, Model: model}, body) // a body that cannot be judged has no findings
 		for _, f := range found.Findings {
 			if f.Verdict == decide.Fail {
 				n++

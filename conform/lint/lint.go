@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/check"
@@ -66,15 +67,20 @@ func (r Result) Verdict() report.Verdict {
 	return verdict
 }
 
-// Request judges the body of one request. provider is the name of a wire, "" to tell it from the
-// members; model is needed only where the URL has the model. Errors say that the body cannot be
-// judged at all. What a header with betas decides is a warning, because a body does not show it.
-func Request(provider, model string, body []byte) (Result, error) {
-	return RequestWithHeader(provider, model, nil, body)
+// Target is where a request goes, as far as it is known.
+type Target struct {
+	// Provider is the name of a wire, "" to tell it from the members.
+	Provider string
+	// Host is that of the server, "" for the public host of the wire.
+	Host string
+	// Model is needed only where the URL has the model.
+	Model string
+	// Header is nil where it is unknown. What a header with betas decides is a warning then.
+	Header http.Header
 }
 
-// RequestWithHeader is Request for a request whose header is known; nil is an unknown one.
-func RequestWithHeader(provider, model string, header http.Header, body []byte) (Result, error) {
+// Request judges the body of one request. Errors say that it cannot be judged at all.
+func Request(to Target, body []byte) (Result, error) {
 	doc, err := parse(body)
 	if err != nil {
 		return Result{}, err
@@ -85,23 +91,27 @@ func RequestWithHeader(provider, model string, header http.Header, body []byte) 
 	if doc.Get("log").Get("entries") != nil {
 		return Result{}, errors.New("is a HAR and no request; judge it with: conform check")
 	}
-	if provider == "" {
-		if provider, err = providerOf(doc); err != nil {
+	if to.Provider == "" {
+		candidates := wires.At(to.Host)
+		if len(candidates) == 0 {
+			candidates = wires.All()
+		}
+		if to.Provider, err = providerOf(doc, candidates); err != nil {
 			return Result{}, err
 		}
 	}
-	w := wires.Find(provider)
+	w := wires.Find(to.Provider)
 	if w == nil {
-		return Result{}, fmt.Errorf("provider %q is unknown; use %s", provider, wires.List(Providers()))
+		return Result{}, fmt.Errorf("provider %q is unknown; use %s", to.Provider, wires.List(Providers()))
 	}
-	found, err := judge(w, model, header, body)
-	if header == nil && err == nil && w.BetaHeader != "" {
+	found, err := judge(w, to, body)
+	if to.Header == nil && err == nil && w.BetaHeader != "" {
 		withoutBetas := http.Header{}
 		for name, value := range w.Required {
 			withoutBetas.Set(name, value)
 		}
 		var more []Finding
-		more, err = judge(w, model, withoutBetas, body)
+		more, err = judge(w, Target{Host: to.Host, Model: to.Model, Header: withoutBetas}, body)
 		for _, f := range more {
 			isSame := func(o Finding) bool { return o.Check == f.Check && o.Path == f.Path && o.Message == f.Message }
 			if !slices.ContainsFunc(found, isSame) {
@@ -111,7 +121,7 @@ func RequestWithHeader(provider, model string, header http.Header, body []byte) 
 			}
 		}
 	}
-	return Result{Findings: mergeCauses(found), Providers: []string{provider}}, err
+	return Result{Findings: mergeCauses(found), Providers: []string{to.Provider}}, err
 }
 
 // unknownMember is the check that finds what no rule speaks of.
@@ -138,10 +148,13 @@ func mergeCauses(findings []Finding) []Finding {
 	return merged
 }
 
-// providerOf tells whose request a document is.
-func providerOf(doc *tree.Node) (string, error) {
+// providerOf tells whose request a document is, of some wires.
+func providerOf(doc *tree.Node, of []*wires.Wire) (string, error) {
+	if len(of) == 1 {
+		return of[0].Name, nil
+	}
 	var members []string
-	for _, w := range wires.All() {
+	for _, w := range of {
 		if rule.Books()[w.Name].DoesClaim(w.Member, doc) {
 			return w.Name, nil
 		}
@@ -153,14 +166,19 @@ func providerOf(doc *tree.Node) (string, error) {
 }
 
 // judge runs every rule about the subject on a conversation of one request.
-func judge(w *wires.Wire, model string, header http.Header, body []byte) ([]Finding, error) {
+func judge(w *wires.Wire, to Target, body []byte) ([]Finding, error) {
+	u, err := url.Parse(w.URL(cmp.Or(to.Model, w.Models.Default), false))
+	if err != nil {
+		return nil, err
+	}
+	u.Host = cmp.Or(to.Host, u.Host)
 	rules, err := report.RulesOf(specs.CurrentSet)
 	if err != nil {
 		return nil, err
 	}
 	ev := evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{{
 		Provider: w.Name, Process: -1, Request: evidence.Request{Method: http.MethodPost,
-			URL: w.URL(cmp.Or(model, w.Models.Default), false), Header: header, Body: body},
+			URL: u.String(), Header: to.Header, Body: body},
 	}}}
 	trace := check.Decode(&ev)
 	found := []Finding{}

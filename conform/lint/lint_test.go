@@ -176,7 +176,7 @@ func TestRequest(t *testing.T) {
 		{"anthropic", "",
 			`{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"a","input":{}}]},{"role":"user","content":"and?"}],"tools":[{"name":"a","input_schema":{"type":"object"}}]}`, "anthropic ORD-001/answered messages[1].content[0]"},
 	} {
-		found, err := lint.Request(c.provider, c.model, []byte(c.body))
+		found, err := lint.Request(lint.Target{Provider: c.provider, Model: c.model}, []byte(c.body))
 		if err != nil {
 			t.Errorf("%s: %v", c.body, err)
 			continue
@@ -189,13 +189,13 @@ func TestRequest(t *testing.T) {
 			t.Errorf("%s\ngot  %s\nwant %s", c.body, got, c.want)
 		}
 	}
-	misspelt, err := lint.Request("", "",
+	misspelt, err := lint.Request(lint.Target{},
 		[]byte(`{"model":"claude-opus-4-6","max_tokens":9,"temprature":1,"messages":[{"role":"user","content":"hi"}]}`))
 	if err != nil || len(misspelt.Findings) != 1 ||
 		!strings.Contains(misspelt.Findings[0].Message, "(did you mean temperature?)") {
 		t.Errorf("misspelt: %+v, %v", misspelt, err)
 	}
-	silent, err := lint.Request("", "",
+	silent, err := lint.Request(lint.Target{},
 		[]byte(`{"model":"kimi-k2.6","messages":[{"role":"system","content":"x"},{"role":"assistant","content":""}]}`))
 	if err != nil || len(silent.Findings) != 1 ||
 		!strings.Contains(silent.Findings[0].Message, "where the model's vendor refuses this") {
@@ -205,7 +205,7 @@ func TestRequest(t *testing.T) {
 		`[]`: "is not a JSON object", `{}`: "name the provider",
 		`{"log":{"entries":[]}}`: "is a HAR and no request; judge it with: conform check",
 	} {
-		if _, err := lint.Request("", "", []byte(body)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := lint.Request(lint.Target{}, []byte(body)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
@@ -255,7 +255,7 @@ func TestEmptyContent(t *testing.T) {
 		`{"model":"gpt-5.2","input":[` + hi +
 			`,{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},` + hi + `]}`: "",
 	} {
-		found, err := lint.Request("", "", []byte(body))
+		found, err := lint.Request(lint.Target{}, []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +295,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"model":"claude-opus-4-7","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`))
 	f.Add([]byte(`{"contents":[{"parts":[{}]}],"tools":{"functionDeclarations":{}}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if found, err := lint.Request("", "", body); err == nil && len(found.Providers) != 1 {
+		if found, err := lint.Request(lint.Target{}, body); err == nil && len(found.Providers) != 1 {
 			t.Errorf("%+v", found)
 		}
 	})
@@ -326,7 +326,7 @@ func TestOneCause(t *testing.T) {
 		// two members that are unknown
 		`{"model":"gpt-5.2","foo":1,"bar":2,"input":"hi"}`: "PAR-006/known bar []\nPAR-006/known foo []",
 	} {
-		found, err := lint.Request("", "", []byte(body))
+		found, err := lint.Request(lint.Target{}, []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}

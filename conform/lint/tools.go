@@ -53,7 +53,7 @@ func Tools(list []byte, providers ...string) (Result, error) {
 		if w == nil {
 			return Result{}, fmt.Errorf("provider %q is unknown; use %s", provider, wires.List(Providers()))
 		}
-		found, err := judge(w, "", nil, requestWith(w, tools, false))
+		found, err := judge(w, Target{}, requestWith(w, tools, false))
 		if err != nil {
 			return Result{}, err
 		}
@@ -71,7 +71,7 @@ func Tools(list []byte, providers ...string) (Result, error) {
 
 // noteOnSchemas says which tools a wire takes only with a schema in the member for JSON Schema.
 func noteOnSchemas(w *wires.Wire, tools []tool, known []Finding) ([]string, error) {
-	found, err := judge(w, "", nil, requestWith(w, tools, true))
+	found, err := judge(w, Target{}, requestWith(w, tools, true))
 	if err != nil {
 		return nil, err
 	}

@@ -143,7 +143,7 @@ func (j *judge) appliesTo(q *specs.Question) bool {
 // takesSystem reports whether the model may take the role system in a conversation: clients know the models that do
 // not, and send it to others.
 func (j *judge) takesSystem() bool {
-	found, err := lint.Request(j.Wire.Name, j.Model,
+	found, err := lint.Request(lint.Target{Provider: j.Wire.Name, Model: j.Model},
 		[]byte(`{"model":`+wire.Quote(j.Model)+
 			`,"max_tokens":1,"messages":[{"role":"user","content":"Hello."},{"role":"system","content":"Be brief."}]}`))
 	return err != nil || !slices.ContainsFunc(found.Findings,

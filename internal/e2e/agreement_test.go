@@ -284,7 +284,7 @@ var notOfOneRequest = map[string]bool{"A-3": true, "O-2": true, "G-2": true, "O-
 func (q oneRequest) answers(t *testing.T) answers {
 	t.Helper()
 	got := answers{Strict: q.simulated(t, rule.Strict), Live: q.simulated(t, rule.Live)}
-	result, err := lint.RequestWithHeader(q.provider, q.model, q.header, q.body)
+	result, err := lint.Request(lint.Target{Provider: q.provider, Model: q.model, Header: q.header}, q.body)
 	if err != nil {
 		got.Lint = got.Strict // it has no rules for what is no request
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires/rule"
@@ -123,15 +124,22 @@ func keepsHeaders(h http.Header) bool {
 }
 
 // claimsBody tells a request from one of Chat Completions, which has messages as well and claims what is left: there
-// a system message begins the conversation, here it stands further on.
+// a system message begins the conversation, here it stands further on. Without a mark of either, the model tells.
 func claimsBody(body *tree.Node) bool {
+	model := body.Text("model")
+	isMarked := model == "" || strings.Contains(model, "claude") || body.Any("system", "stop_sequences") != nil ||
+		body.Get("tools").Child("0").Get("input_schema") != nil
 	for i, m := range body.List("messages") {
 		role := m.Text("role")
+		for _, block := range m.List("content") {
+			kind := block.Text("type")
+			isMarked = isMarked || kind == "tool_use" || kind == "tool_result" || kind == "thinking"
+		}
 		if i == 0 && role == "system" || role == "tool" || role == "developer" || m.Get("tool_calls") != nil {
 			return false
 		}
 	}
-	return body.Get("messages") != nil && body.Any("max_completion_tokens", "n", "logprobs", "response_format") == nil &&
+	return isMarked && body.Get("messages") != nil && body.Any("max_completion_tokens", "n", "logprobs", "response_format") == nil &&
 		body.Get("tools").Child("0").Get("function") == nil
 }
 

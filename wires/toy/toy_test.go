@@ -139,7 +139,7 @@ func check(t *testing.T, err error) {
 
 // TestLintIsEnough holds that a request, and tools, are judged before anything is sent.
 func TestLintIsEnough(t *testing.T) {
-	found, err := lint.Request("", "",
+	found, err := lint.Request(lint.Target{},
 		[]byte(`{"model":"toy-1","turns":[{"who":"model","calls":[{"id":"1","tool":"a","with":{}}]}]}`))
 	check(t, err)
 	if len(found.Findings) != 1 || found.Findings[0].Rule != "TOY-2" || found.Findings[0].Path != "turns[0].calls[0]" {

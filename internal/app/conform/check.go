@@ -43,7 +43,8 @@ Our recorder notes which process sent a request. Of other recordings, --resume-a
 --in-order say where a process resumed the session, so that resumption is judged too.
 --set models= says which models the agent may ask for. --foreign declares that the
 providers' own hosts gave the replies: a finding about a request that they accepted
-is then contradicted instead of a failure.
+is then contradicted instead of a failure. --host says which provider a gateway passes
+requests on to: its rules hold there too.
 
 --side server judges the replies instead, whoever sent the requests: each duty of a server
 or gateway that a reply shows, by SV- and GW- ids that conform explain knows. What crashes a
@@ -190,6 +191,9 @@ func (a *app) check(ctx context.Context, q checkRequest) error {
 			}
 			return cli.Usage("%s: %s; give cassettes, or files of go-vcr, vcrpy, VCR or nock, or HAR files",
 				q.paths[0], what)
+		}
+		for _, note := range q.session.hosts.notes() {
+			a.Note("%s", note)
 		}
 		if judge.journal != nil {
 			return judge.journal.end()

@@ -79,38 +79,47 @@ Exits 1 when a provider refuses something, 2 when no tool can be read. --json pr
 
 func (a *app) lintRequestCommand() *cobra.Command {
 	var flags lintFlags
-	var model string
+	to := lint.Target{}
 	var betas []string
 	cmd := &cobra.Command{
 		Use:   "request FILE|-",
 		Short: "Say what a provider would refuse in a request",
-		Long: `Say what a provider would refuse in the body of a request to Anthropic Messages,
-OpenAI Responses or Gemini generateContent; - reads standard input. What depends on
+		Long: `Say what a provider would refuse in the body of a request to Anthropic Messages, OpenAI
+Responses, Gemini generateContent or a server of Chat Completions, whose rules differ by
+--host; - reads standard input. What depends on
 earlier replies, such as signatures, is judged by conform check. What the header
 anthropic-beta decides is a warning, unless --beta names all that it holds.
 
 Exits 1 when the provider refuses it, 2 when it cannot be read. --json prints
 ` + lintSchema + `.`,
 		Example: `  conform lint request body.json
-  conform lint request --provider gemini --model gemini-2.5-flash - < body.json`,
+  conform lint request --provider gemini --model gemini-2.5-flash - < body.json
+  conform lint request --host api.deepseek.com body.json`,
 		Args: oneFile("request"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(flags.providers) > 1 {
 				return cli.Usage("--provider %s: a request goes to one provider; name one",
 					strings.Join(flags.providers, ","))
 			}
-			var header http.Header
+			to.Provider, to.Host = strings.Join(flags.providers, ""), strings.ToLower(to.Host)
+			if to.Host != "" {
+				if err := checkProviderHost(to.Host); err != nil {
+					return err
+				}
+			}
 			if cmd.Flags().Changed("beta") {
-				header = http.Header{"Anthropic-Version": {"2023-06-01"}, "Anthropic-Beta": betas}
+				to.Header = http.Header{"Anthropic-Version": {"2023-06-01"}, "Anthropic-Beta": betas}
 			}
 			return a.lint(args[0], flags, func(data []byte) (lint.Result, error) {
-				return lint.RequestWithHeader(strings.Join(flags.providers, ""), model, header, data)
+				return lint.Request(to, data)
 			})
 		},
 	}
 	flags.addTo(cmd,
 		"the `provider` it goes to: anthropic, openai, gemini or chat; without it, the members of the request say which")
-	cmd.Flags().StringVarP(&model, "model", "m", "", "the `model` that the URL of a Gemini request names")
+	cmd.Flags().StringVar(&to.Host, "host", "",
+		"the `host` it goes to, which decides what a server of Chat Completions refuses (default: the provider's public one)")
+	cmd.Flags().StringVarP(&to.Model, "model", "m", "", "the `model` that the URL of a Gemini request names")
 	cmd.Flags().StringSliceVar(&betas, "beta", nil, "all `names` that the header anthropic-beta holds")
 	return cmd
 }

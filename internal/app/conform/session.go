@@ -23,6 +23,7 @@ type sessionFlags struct {
 	resumeAt []int
 	inOrder  bool
 	foreign  bool
+	hosts    hostFlags
 	facts    []string
 	prices   priceFlag
 	priced   *specs.Prices      // from prices
@@ -38,16 +39,20 @@ func (f *sessionFlags) addTo(cmd *cobra.Command) {
 		"the recordings are one session: each one after the first is of a process that resumed it")
 	flags.BoolVar(&f.foreign, "foreign", false,
 		"another tool recorded this from the providers' own hosts: what they accepted is contradicted, not failed")
+	f.hosts.addTo(flags)
 	flags.StringArrayVar(&f.facts, "set", nil,
 		"what a recording does not say: `models=` names, predicates such as claude >= 4.7, or a YAML file with the list models")
 	f.prices.addTo(flags)
-	cli.CommandLineOnly(flags, "resume-at", "in-order", "foreign",
+	cli.CommandLineOnly(flags, "resume-at", "in-order", "foreign", "host",
 		"set") // of the recordings that are named beside them
 }
 
 // resolve reads what --set and --prices name.
 func (f *sessionFlags) resolve() (err error) {
 	if f.priced, err = f.prices.read(); err != nil {
+		return err
+	}
+	if err := f.hosts.resolve(); err != nil {
 		return err
 	}
 	for _, fact := range f.facts {
@@ -99,6 +104,7 @@ func (f *sessionFlags) read(found evidence.Found) (evidence.Recording, error) {
 		}
 	}
 	rec.Evidence.Models, rec.Evidence.Prices = f.models, f.priced
+	f.hosts.apply(&rec)
 	if f.foreign {
 		rec.DeclareForeign()
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/conform/toolserver"
 	"github.com/meerkat-go/conformance/specs"
@@ -49,12 +50,16 @@ func (c *Conversation) Continue(ctx context.Context) (answers []*Answer) {
 }
 
 // RunCalls runs the calls of a reply that are the client's to run; nil where there are none. It does not
-// wait, even if the tool would.
+// wait, even if the tool would. A name may begin with that of an MCP server, as agents write it.
 func RunCalls(r *wire.Reply) (results []wire.ToolResult) {
 	for i := range r.Items {
 		if it := &r.Items[i]; it.What == wire.Call && it.Done {
-			result := toolserver.Run(it.Name, it.Args)
-			result.ID = it.ID
+			name := it.Name
+			if _, rest, isMCP := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__"); isMCP {
+				name = rest
+			}
+			result := toolserver.Run(name, it.Args)
+			result.ID, result.Name = it.ID, it.Name
 			results = append(results, result)
 		}
 	}

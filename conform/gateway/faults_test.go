@@ -147,6 +147,17 @@ var faults = []fault{
 		reply: inReply(`"model":\s*"claude[^"]*"`, `"model":"unknown"`)},
 	{name: "usage zero", wire: "anthropic", id: "GW-24", cases: "thinking-tool-loop",
 		reply: inReply(`"input_tokens":\s*[0-9]+`, `"input_tokens":0`)},
+	{name: "cached tokens dropped", wire: "chat", id: "GW-24", cases: "cached-prompt", says: "from its cache",
+		reply: inReply(`"cached_tokens":[0-9]+`, `"cached_tokens":0`)},
+	{name: "cached tokens counted twice", wire: "anthropic", id: "GW-24", cases: "cached-prompt", says: "from the cache)",
+		reply: inReply(`"input_tokens":\s*[0-9]+,\s*("cache_creation_input_tokens":\s*[0-9]+,\s*"cache_read_input_tokens":)\s*([0-9]+)`,
+			`"input_tokens":$2,$1$2`)},
+	{name: "names of MCP tools renamed", wire: "anthropic", id: "GW-26", cases: "mcp-error", says: "was changed on its way",
+		request: inRequest(`__conform_`, `_conform_`)},
+	{name: "long names cut", wire: "chat", id: "GW-26", cases: "mcp-error", says: "was changed on its way",
+		request: inRequest(`mcp__plugin_conformance-tools_`, ``)},
+	{name: "names of called MCP tools cut", wire: "gemini", id: "GW-26", cases: "mcp-error", says: "and the client reads",
+		reply: inReply(`mcp__plugin[a-z_-]*__conform_`, `conform_`)},
 	{name: "counts tokens itself", wire: "anthropic", id: "GW-25", cases: "count-tokens",
 		front: func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -26,7 +28,7 @@ import (
 
 // playable are what the driver can do of what scenarios need.
 var playable = []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns, specs.AbilityModel,
-	specs.AbilitySystem, specs.AbilityImages}
+	specs.AbilitySystem, specs.AbilityImages, specs.AbilityCache, specs.AbilityMCP}
 
 // scenariosFor returns the embedded scenarios that the driver can play on a wire with another behind
 // the gateway, in order of name.
@@ -86,10 +88,38 @@ func playSteps(ctx context.Context, s *specs.Scenario, talk *client.Conversation
 // seed is that of the simulator's tokens and of made-up words.
 const seed = "gateway"
 
-// newSimulator answers by a scenario, at its strictest.
+// newSimulator answers by a scenario, at its strictest. Where the scenario needs the cache, the provider
+// caches by itself what the gateway does not mark.
 func newSimulator(s *specs.Scenario, pace time.Duration) http.Handler {
-	return simulator.New(simulator.Config{Scenario: s, Seed: seed, AnyModel: true, Pace: pace})
+	h := simulator.New(simulator.Config{Scenario: s, Seed: seed, AnyModel: true, Pace: pace})
+	if s == nil || !slices.Contains(s.Needs(), specs.AbilityCache) {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // an Upstream has read it before
+		if strings.HasSuffix(r.URL.Path, "/messages") && !bytes.Contains(body, []byte(`"cache_control"`)) {
+			body = addMember(body, "cache_control", `{"type":"ephemeral"}`)
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		h.ServeHTTP(w, r)
+	})
 }
+
+// offeredTools are the tools of a conversation. Where the scenario needs MCP, they have names as agents give
+// to tools of MCP servers, each as long as every provider takes.
+func offeredTools(s *specs.Scenario) []wire.ToolDefinition {
+	tools := toolserver.Tools()
+	if slices.Contains(s.Needs(), specs.AbilityMCP) {
+		for i := range tools {
+			const server = "mcp__plugin_conformance-tools_a-server-with-a-long-name"
+			tools[i].Name = server[:longestName-len("__"+tools[i].Name)] + "__" + tools[i].Name
+		}
+	}
+	return tools
+}
+
+// longestName is how long the name of a tool may be for every provider.
+const longestName = 64
 
 // newConversation is that of a scenario's target with the gateway, or with whatever the transport leads to.
 func (j *judge) newConversation(s *specs.Scenario, isStream bool) *client.Conversation {
@@ -101,7 +131,7 @@ func (j *judge) newConversation(s *specs.Scenario, isStream bool) *client.Conver
 	talk := &client.Conversation{
 		Server: client.Server{Wire: j.wire, Base: j.Base, Key: j.clientKey, Transport: j.transport,
 			Timeout: j.Timeout, Header: j.Header},
-		Question: wire.Question{Model: model, System: s.System, Stream: isStream, Tools: toolserver.Tools()},
+		Question: wire.Question{Model: model, System: s.System, Stream: isStream, Tools: offeredTools(s)},
 	}
 	if j.wire == j.upstreamWire { // the client knows the model that is asked in the end
 		talk.Model = cmp.Or(j.models[model], model)

@@ -53,9 +53,14 @@ func (c *comparer) compareUsage(was, is *wire.Reply) {
 	c.See("GW-24")
 	said, read := countsOf(c.upstreamWire, was), countsOf(c.wire, is)
 	at := report.DutyBreach{Exchange: c.n, Path: "usage"}
-	if said.Input >= 0 && read.Input != said.Input {
-		c.Breach("GW-24", at, "the upstream counted %d tokens of input, and the client reads %s", said.Input,
-			countText(read.Input))
+	switch {
+	case said.Input >= 0 && read.Input != said.Input:
+		c.Breach("GW-24", at, "the upstream counted %s tokens of input, and the client reads %s", inputText(said),
+			inputText(read))
+	case max(read.CacheRead, 0) != max(said.CacheRead, 0):
+		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "usage", Consequence: specs.Degraded},
+			"the upstream read %d of %s tokens of input from its cache, and the client reads %s", max(said.CacheRead, 0),
+			countText(said.Input), countText(read.CacheRead))
 	}
 	if said.Output >= 0 && read.Output != said.Output {
 		c.Breach("GW-24", at, "the upstream counted %d tokens of output, and the client reads %s", said.Output,
@@ -69,11 +74,6 @@ func (c *comparer) compareUsage(was, is *wire.Reply) {
 		if start.Add(c.wire.Name, is.Events[0].JSON); start.Input == 0 && said.Input > 0 && read.Input > 0 {
 			c.Breach("GW-24", at, "the first event says 0 tokens of input; the upstream counted %d", said.Input)
 		}
-	}
-	if said.CacheRead > 0 && read.Input == said.Input && read.CacheRead != said.CacheRead {
-		at.Consequence = specs.Degraded
-		c.Breach("GW-24", at, "the upstream read %d tokens from its cache, and the client reads %s", said.CacheRead,
-			countText(read.CacheRead))
 	}
 }
 
@@ -252,6 +252,14 @@ func (c *comparer) compareTokens(was, is []wire.Item) {
 				"a token was changed on its way to the client")
 		}
 	}
+}
+
+// inputText says how many tokens of input were counted, and how many of them came from the cache.
+func inputText(u wire.Usage) string {
+	if u.Input >= 0 && u.CacheRead > 0 {
+		return fmt.Sprintf("%d (%d from the cache)", u.Input, u.CacheRead)
+	}
+	return countText(u.Input)
 }
 
 func countText(n int) string {

@@ -74,10 +74,14 @@ func (c *comparer) compareTools(was, is *wire.Request) {
 	}
 	at := report.DutyBreach{Exchange: c.n, Path: "tools"}
 	var undescribed []string
-	for _, tool := range was.Declared {
+	for n, tool := range was.Declared {
 		i := slices.IndexFunc(is.Declared, func(t wire.Tool) bool { return t.Name == tool.Name })
 		if i < 0 {
-			c.Breach("GW-26", at, "the tool %q does not arrive upstream", tool.Name)
+			lost := at
+			if len(is.Declared) == len(was.Declared) {
+				lost.Compare = compareTexts(tool.Name, is.Declared[n].Name)
+			}
+			c.Breach("GW-26", lost, "the tool %q does not arrive upstream", tool.Name)
 			continue
 		}
 		about := []string{tool.Node.Text("description"), tool.Node.Get("function").Text("description")}

@@ -38,6 +38,7 @@ func TestMeaning(t *testing.T) {
 	}
 	thought := []string{`[{"type":"tool_use","id":"toolu_1"`,
 		`[{"type":"thinking","thinking":"Both.","signature":"c2lnbmF0dXJl"},{"type":"tool_use","id":"toolu_1"`}
+	mcp := []string{`"echo"`, `"mcp__plugin_tools__echo"`}
 	image := []string{`"content":"alpha"`, `"content":[{"type":"text","text":"alpha"},` +
 		`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}}]`}
 	for _, tt := range []struct {
@@ -67,6 +68,8 @@ func TestMeaning(t *testing.T) {
 		{"no description to lose", []string{`"description":"Returns the text.",`, ``},
 			[]string{`"description":"Returns the text.",`, `"description":"",`}, ""},
 		{"tool lost", nil, []string{`"name":"echo","description"`, `"name":"other","description"`}, "GW-26"},
+		{"name of an MCP tool", mcp, mcp, ""},
+		{"name of an MCP tool cut", mcp, []string{`"echo"`, `"plugin-echo"`}, "GW-26 GW-9 GW-9"},
 		{"thinking comes back", thought,
 			[]string{`"assistant","tool_calls"`, `"assistant","reasoning_content":"Both.","tool_calls"`}, ""},
 		{"thinking lost", thought, nil, "GW-10"},

@@ -232,10 +232,30 @@ func (w *writer) countTokens() script.Object {
 	input := w.InputTokens()
 	return script.Object{
 		"prompt_tokens", input, "completion_tokens", output, "total_tokens", input + output,
-		"prompt_tokens_details", script.Object{"cached_tokens", 0, "audio_tokens", 0},
+		"prompt_tokens_details", script.Object{"cached_tokens", w.cachedTokens(), "audio_tokens", 0},
 		"completion_tokens_details", script.Object{"reasoning_tokens", thought, "audio_tokens", 0,
 			"accepted_prediction_tokens", 0, "rejected_prediction_tokens", 0},
 	}
+}
+
+// The cache takes prompts from leastCached tokens on, in steps.
+const (
+	leastCached = 1024
+	cacheStep   = 128
+)
+
+// cachedTokens is the part of the prompt that an earlier request had: up to the model's last message.
+func (w *writer) cachedTokens() int {
+	for i := len(w.q.messages) - 1; i >= 0; i-- {
+		if m := &w.q.messages[i]; m.role == "assistant" {
+			before := script.Tokens(string(w.Request.Body[:m.Offset()]))
+			if before < leastCached {
+				return 0
+			}
+			return before / cacheStep * cacheStep
+		}
+	}
+	return 0
 }
 
 // Failure implements script.Provider: an event with an error, and then nothing.

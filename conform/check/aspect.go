@@ -256,7 +256,7 @@ func (r *report) addPass(x *exchange, p *rules.Pass) {
 		}
 		f := r.addBare(x, at, b.Rule, b.Form, b.Args...)
 		if !b.QuotesProvider {
-			x.quoteRefusal(f, at, cmp.Or(saidOf(b.Refusal), x.bookOf().QuoteOf(b.Rule)))
+			x.quoteRefusal(f, at, cmp.Or(saidOf(b.Refusal), x.bookOf().QuoteOf(b.Rule)), b.IsShared)
 		}
 		f.Consequence, f.Form = specs.Consequence(b.Consequence), cmp.Or(b.Cause, b.Form)
 	}

@@ -188,16 +188,17 @@ func (r *report) addObserved(n int) { r.Observed += n }
 // addFinding adds a finding at a place in x's request or reply. It quotes the answer to this
 // request, else the known answer to a breach of the rule.
 func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
-	return x.quoteRefusal(r.addBare(x, at, rule, format, args...), at, x.bookOf().QuoteOf(rule))
+	return x.quoteRefusal(r.addBare(x, at, rule, format, args...), at, x.bookOf().QuoteOf(rule), false)
 }
 
-// quoteRefusal adds the answer to this request to the finding, else the text with which the provider answers.
-func (x *exchange) quoteRefusal(f *Finding, at wire.Place, text string) *Finding {
+// quoteRefusal adds the answer to this request to the finding, else the text with which the provider answers. What
+// all servers of a wire refuse, each says in its own words.
+func (x *exchange) quoteRefusal(f *Finding, at wire.Place, text string, isShared bool) *Finding {
 	if f.Refusal = refusalOf(x, at, f.Rule); f.Refusal != "" {
 		f.Message += "; " + f.Refusal
 	} else if text == "" || x.refusal.Kind == RefusedForm {
 		return f // what the provider did say is a finding too
-	} else if x.atOtherHost() {
+	} else if x.atOtherHost() || isShared && slices.Contains(x.wire.MoreHosts, x.host()) && x.host() != x.wire.Host {
 		f.Message += fmt.Sprintf("; a server that refuses this may say %q (%s)", text, f.Rule)
 	} else {
 		f.Message += fmt.Sprintf("; where %s refuses this it says %q (%s)", x.vendorName(), text, f.Rule)

@@ -395,3 +395,17 @@ func TestServerIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestWordsOfAnotherVendor: what all servers of a wire refuse is not put into the mouth of the vendor that was asked.
+func TestWordsOfAnotherVendor(t *testing.T) {
+	orphan := `{"model":"m-1","messages":[{"role":"user","content":"hi"},{"role":"tool","tool_call_id":"a","content":"x"}]}`
+	for host, want := range map[string]string{
+		"api.groq.com": "a server that refuses this may say ", "api.openai.com": "refuses this it says "} {
+		x := asked(0, "chat", orphan, 200, `{"choices":[{"index":0,"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}]}`)
+		x.Request.URL = "https://" + host + "/v1/chat/completions"
+		found := find(t, "ORD-003/no-orphan").Run(recording(x)).Findings
+		if len(found) != 1 || !strings.Contains(found[0].Message, want) {
+			t.Errorf("%s: %q is missing in %+v", host, want, found)
+		}
+	}
+}

@@ -31,6 +31,8 @@ const (
 type Breach struct {
 	// Rule is the id of the rule; [Pass.Report] takes it from the rule that runs.
 	Rule string
+	// IsShared is set where the rule holds at any host; the pass sets it.
+	IsShared bool
 	// Path leads to the place in the body, like messages[3].content[0].signature, or names
 	// a header. It may end in members that are absent.
 	Path string
@@ -68,6 +70,7 @@ type Pass struct {
 	// Breaches are the reports in their order.
 	Breaches []*Breach
 	rule     string
+	isShared bool
 }
 
 // Observe counts one place where the rule could have been broken.
@@ -76,7 +79,7 @@ func (p *Pass) Observe() { p.Observed++ }
 // Report says in our words that the request breaks the rule at the place to which path
 // leads. The result may be changed until the rule returns.
 func (p *Pass) Report(path, form string, args ...any) *Breach {
-	b := &Breach{Rule: p.rule, Path: path, Form: form, Args: args}
+	b := &Breach{Rule: p.rule, IsShared: p.isShared, Path: path, Form: form, Args: args}
 	p.Breaches = append(p.Breaches, b)
 	return b
 }

@@ -129,7 +129,7 @@ func AtPublicAPI[R any](r Rule[R]) Rule[R] {
 // pass runs the rule over a request. What refuses returns no reports of a rule that has
 // Broken.
 func (r *Rule[R]) pass(request R, env Env, refuses bool) *Pass {
-	p := &Pass{Env: env, rule: r.ID}
+	p := &Pass{Env: env, rule: r.ID, isShared: r.Hosts == AnyHost}
 	if r.Run != nil && !(refuses && r.Broken != nil) {
 		r.Run(request, p)
 	} else if refusal := r.Broken(request, env); refusal != nil {

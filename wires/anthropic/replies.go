@@ -504,10 +504,13 @@ func documentIsMessage(a *sentReply, p *rule.Pass) {
 	}
 }
 
-// envelopeFits: an error is told from a reply by its type. Clouds have envelopes of their own.
+// envelopeFits: an error is told from a reply by its type. Clouds have envelopes of their own, and Azure before Claude
+// answers itself with a code.
 func envelopeFits(a *sentReply, p *rule.Pass) {
 	u, err := url.Parse(a.URL)
-	if doc := a.Reply.Doc; a.Status >= 400 && doc != nil && (err != nil || cloudOf(u) == nil) {
+	isCloud := err == nil && (cloudOf(u) != nil ||
+		strings.HasSuffix(u.Hostname(), ".azure.com") && a.Reply.Doc.Text("error", "code") != "")
+	if doc := a.Reply.Doc; a.Status >= 400 && doc != nil && !isCloud {
 		if p.Observe(); doc.Text("type") != "error" || doc.Text("error", "type") == "" ||
 			doc.Text("error", "message") == "" {
 			p.ReportAt(a.EventPlace(-1),

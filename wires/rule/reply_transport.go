@@ -324,10 +324,11 @@ func valueOrNone(n *tree.Node) string {
 	return Shorten(n.Raw())
 }
 
-// callMarkup is how templates of open models begin a call, up to the name of the tool.
+// callMarkup is how templates of open models begin a call, up to the name of the tool. Arguments may stand before it.
 var callMarkup = regexp.MustCompile(
 	`(?:<tool_call>|<function=|invoke name=|\[TOOL_CALLS]|<\|tool_call|<\|python_tag\|>|<｜tool▁call)` +
-		`(?:\W|\w*begin\b|(?:s|tool|call|sep|type|name|functions?)\b)*([\w-]+)`)
+		`(?:\W|\w*begin\b|(?:s|tool|call|sep|type|name|functions?)\b` +
+		`|(?:arguments|parameters)"\s*:(?s:.*?),\s*"name\b)*([\w-]+)`)
 
 // callsAreNoText: a call that the server left in the text, as the model's template writes it, is no call to a client.
 // Claude writes one where tool_choice forbids calls. Code that a text quotes, behind backquotes, is an example.

@@ -20,8 +20,8 @@ type Gateway struct {
 	Name string `yaml:"name" data:"required,is=name"`
 	// About is one line for people.
 	About string `yaml:"about"`
-	// Run is the command that starts it.
-	Run []string `yaml:"run" data:"required,is=filled"`
+	// Run is the command that starts it, nil for one that runs already.
+	Run []string `yaml:"run" data:"is=filled"`
 	// Always holds for all routes.
 	Always GatewaySettings `yaml:",inline"`
 	// Routes are the wires that it can be asked on, the default first.

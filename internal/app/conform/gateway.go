@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -140,10 +139,6 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 	case f.url != "" && f.listen == "":
 		return cli.Usage("--url: the gateway must know where the simulator listens; add --listen 127.0.0.1:PORT and point the gateway there")
 	}
-	matches, err := regexp.Compile(f.filter)
-	if err != nil {
-		return cli.Usage("--filter: %q is no regular expression: %w", f.filter, err)
-	}
 	judged, err := a.newDutyRun(f.dutyFlags, front.Name, evidence.SourceSimulator)
 	if err != nil {
 		return err
@@ -176,19 +171,22 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 	if behind != front {
 		judged.subject.UpstreamWire = behind.Name
 	}
+	if len(f.command) == 0 {
+		judged.issues = route.Issues
+	}
 	if f.url == "" && len(f.command) == 0 {
-		judged.subject.Version, judged.issues = subject.Install.Version(), route.Issues
+		judged.subject.Version = subject.Install.Version()
 	}
 	judged.subject = f.named(judged.subject)
 	bar := a.StartProgress("played")
 	found, err := gateway.Judge(ctx, gateway.Config{
 		Wire: front, UpstreamWire: behind, Upstream: up, Base: base, Header: headers,
 		Model: route.Model, ClientKey: clientKey, UpstreamKey: upstreamKey, PassesKey: route.PassesKey,
-		Only: matches.MatchString, Progress: func(_, total int) { bar.Step(total) }, Ended: ended,
+		Only: judged.only.holdsCase, Progress: func(_, total int) { bar.Step(total) }, Ended: ended,
 	})
 	bar.Done()
 	if errors.Is(err, gateway.ErrNothingSelected) {
-		return cli.Usage("--filter %q %w", f.filter, err)
+		return judged.only.unknownError(err)
 	} else if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -125,11 +124,6 @@ func (f *serverFlags) readConfig(a *app, base string) (c questions.Config, err e
 			return c, cli.Usage("--key-env: the variable %s is not set", f.keyVariable)
 		}
 	}
-	matches, err := regexp.Compile(f.filter)
-	if err != nil {
-		return c, cli.Usage("--filter: %q is no regular expression: %w", f.filter, err)
-	}
-	c.Only = matches.MatchString
 	return c, nil
 }
 
@@ -143,6 +137,7 @@ func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error
 		return err
 	}
 	at, _ := url.Parse(base) // readConfig has tried
+	config.Only = judged.only.holdsCase
 	judged.subject = f.named(report.Subject{Name: config.Model + " at " + at.Host, Kind: "server",
 		Wire: config.Wire.Name})
 	for _, limit := range [][2]string{{"level", f.level}, {"as", f.as}} {
@@ -159,7 +154,7 @@ func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error
 	bar.Done()
 	switch {
 	case errors.Is(err, questions.ErrNothingSelected):
-		return cli.Usage("--filter %q %w", f.filter, err)
+		return judged.only.unknownError(err)
 	case err != nil:
 		return cli.Fail(report.ExitHarness, "%w", err)
 	}
@@ -191,7 +186,7 @@ type dutyFlags struct {
 func (f *dutyFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "name", "", "`NAME[@VERSION]` in reports (default: what is known of the product)")
-	flags.StringVar(&f.filter, "filter", "", "only cases whose name matches a `REGEXP`")
+	flags.StringVar(&f.filter, "filter", "", dutyFilterHelp)
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of breaches that are known: see conform baseline")
 	flags.BoolVar(&f.strict, "strict", false, "make failures of warnings")
 	flags.StringVar(&f.failOn, "fail-on", "fail", "what exits 1: fail, or warn for warnings as well")
@@ -214,6 +209,7 @@ type dutyRun struct {
 	source   evidence.Source
 	wire     string
 	filter   string // what selected the cases, "" for all
+	only     dutyFilter
 	began    time.Time
 	policy   report.Policy
 	baseline []report.Excuse
@@ -225,6 +221,9 @@ type dutyRun struct {
 // newDutyRun reads what the flags name, before anything is asked.
 func (a *app) newDutyRun(f dutyFlags, wire string, source evidence.Source) (d *dutyRun, err error) {
 	d = &dutyRun{wire: wire, source: source, filter: f.filter, began: time.Now(), asJSON: f.asJSON}
+	if d.only, err = parseDutyFilter(f.filter); err != nil {
+		return nil, err
+	}
 	if d.files, err = a.parseReportFlags(f.reports, f.asJSON); err != nil {
 		return nil, err
 	}
@@ -257,6 +256,9 @@ func (d *dutyRun) deliverDuties(a *app, cases []*report.DutyCase, took []time.Du
 		run.Cases = append(run.Cases, report.CaseSummary{Name: c.Name, Provider: c.Provider, Source: string(d.source),
 			DurationMS: took[i].Milliseconds()})
 		for _, r := range c.Results() {
+			if !d.only.holds(c.Name, specs.FindDuty(r.Requirement)) {
+				continue
+			}
 			r.DurationMS = took[i].Milliseconds()
 			results, ids = append(results, r), append(ids, r.Requirement)
 		}

@@ -224,7 +224,7 @@ var (
 		{"gpt", regexp.MustCompile(`gpt-(\d+)(?:\.(\d+))?`)},
 		{"o", regexp.MustCompile(`^o(\d+)()(?:-|$)`)},
 	}
-	modelSuffix = regexp.MustCompile(`(-v\d+(:\d+)?)?$`)
+	modelSuffix = regexp.MustCompile(`(-v\d+([:-]\d+)?)?$`)
 	modelDate   = regexp.MustCompile(`[-@](\d{8}|\d{4}-\d{2}-\d{2}|latest|00\d)$`)
 )
 

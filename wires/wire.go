@@ -124,6 +124,8 @@ type Route struct {
 	// API names an API of the provider that is not this wire: "the Interactions API of Gemini".
 	// Its requests are not judged.
 	API string `yaml:"api"`
+	// Shared says that other APIs have the path as well, also at the provider's own hosts.
+	Shared bool
 }
 
 // IsJudged reports whether the requests and replies of the route are judged.

@@ -24,8 +24,7 @@ var unjudged = []struct {
 	path *regexp.Regexp
 	api  string
 }{
-	{regexp.MustCompile(`/model/[^/]+/invoke-with-response-stream$`), "the binary event stream of Bedrock"},
-	{regexp.MustCompile(`/model/[^/]+/(converse(-stream)?|invoke)$`), "the Bedrock API"},
+	{regexp.MustCompile(`/model/[^/]+/(converse(-stream)?|invoke(-with-response-stream)?)$`), "the Bedrock API"},
 	{regexp.MustCompile(`/v1/completions$`), "the Completions API"},
 	{regexp.MustCompile(`/api/(chat|generate)$`), "the Ollama API"},
 }
@@ -59,7 +58,7 @@ func Provider(r Request) (provider, reason string) {
 	for _, w := range wires.All() {
 		route := w.RouteOf(u.Path)
 		switch {
-		case route == nil || route.Enveloped:
+		case route == nil || route.Enveloped || route.Shared && !looksLikeWire(w, r):
 		case route.IsJudged():
 			if !(&Exchange{Provider: w.Name, Request: r}).IsOwnHost() && !looksLikeWire(w, r) {
 				return "", unknownProvider()

@@ -110,6 +110,7 @@ func newExchange(index int, in cassette.Interaction) (Exchange, string) {
 			response.Chunks = append(response.Chunks, Chunk(c))
 		}
 	}
+	response = spellEvents(response)
 	return Exchange{Index: index, Provider: provider, Request: request, Response: response, Process: -1,
 		WebSocket: in.WebSocket}, ""
 }

@@ -196,11 +196,17 @@ func choiceOf(root *tree.Node) wire.Choice {
 	return c
 }
 
+// isBedrockStream reports whether the path asks for a stream, which elsewhere the body does.
+func isBedrockStream(path string) bool {
+	return strings.HasSuffix(path, "/invoke-with-response-stream")
+}
+
 // ReadRequest flattens the messages of a Messages request into items. A string content
 // is one text block.
 func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 	q.SetOperation(method, strings.HasSuffix(u.Path, "/messages") ||
-		strings.HasSuffix(u.Path, "awPredict") || strings.HasSuffix(u.Path, "/invoke"))
+		strings.HasSuffix(u.Path, "awPredict") || strings.HasSuffix(u.Path, "/invoke") || isBedrockStream(u.Path))
+	q.WantsStream = q.WantsStream || isBedrockStream(u.Path)
 	q.System, q.Tools = q.Doc.Get("system"), q.Doc.Get("tools")
 	q.Declared, q.Choice, q.Marks = toolsOf(q.Doc), choiceOf(q.Doc), marksOf(q.Doc)
 	for i, m := range q.Doc.List("messages") {

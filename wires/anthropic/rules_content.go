@@ -311,16 +311,16 @@ type picture struct {
 	source     *tree.Node
 }
 
-// pictures lists the images, those inside results too, and how many there are with those
-// that stand elsewhere. It lists documents as well if documents is set.
-func (c *call) pictures(documents bool) (all []picture, count int) {
+// pictures lists the images with a source of a type, those inside results too, and how many there are with those
+// of other types. It lists documents as well if documents is set.
+func (c *call) pictures(documents bool, from string) (all []picture, count int) {
 	look := func(b *tree.Node, path, said string) {
 		kind := b.Text("type")
 		if kind != "image" && !(documents && kind == "document") {
 			return
 		}
 		count++
-		if source := b.Get("source"); source.Text("type") == "base64" {
+		if source := b.Get("source"); source.Text("type") == from {
 			all = append(all, picture{path + ".source", said + "." + kind + ".source.base64", source})
 		}
 	}
@@ -341,7 +341,7 @@ func imagesFew(c *call, p *rule.Pass) {
 	if c.model != nil && c.model.Context <= 200_000 {
 		most = 100
 	}
-	if all, count := c.pictures(false); count > most {
+	if all, count := c.pictures(false, "base64"); count > most {
 		p.Report(all[min(most, len(all)-1)].path, "the request holds %d images; %d are taken", count, most).
 			Refuse(invalid("messages: too many images and documents: %d + 0 > %d", count, most))
 	}
@@ -349,7 +349,7 @@ func imagesFew(c *call, p *rule.Pass) {
 
 // imagesSmall reads the sizes of PNG, JPEG and GIF. Of WebP only the bytes are counted.
 func imagesSmall(c *call, p *rule.Pass) {
-	all, count := c.pictures(false)
+	all, count := c.pictures(false, "base64")
 	side := maxSide
 	if count > many {
 		side = maxSideOfMany
@@ -385,7 +385,7 @@ func imageSize(data string) (width, height int) {
 
 // imagesDecoded lets a recorder cut the bytes out. A document may be in either alphabet.
 func imagesDecoded(c *call, p *rule.Pass) {
-	all, _ := c.pictures(true)
+	all, _ := c.pictures(true, "base64")
 	for _, at := range all {
 		data := at.source.Get("data")
 		isImage := strings.HasSuffix(at.said, ".image.source.base64")
@@ -406,7 +406,7 @@ func imagesDecoded(c *call, p *rule.Pass) {
 
 // imagesNamed has the words of https://github.com/home-assistant/core/issues/167208.
 func imagesNamed(c *call, p *rule.Pass) {
-	all, _ := c.pictures(false)
+	all, _ := c.pictures(false, "base64")
 	for _, at := range all {
 		said := at.source.Text("media_type")
 		head := make([]byte, 512)

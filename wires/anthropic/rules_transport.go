@@ -204,6 +204,8 @@ var refereeRules = []anthropicRule{
 	everywhere(judged("BET-003/address",
 		sureRule("A-5", "documented", "what stands in the address of a cloud stands there alone", nil),
 		cloudAddressAlone)),
+	everywhere(judged("PAR-010/file", sureRule("A-46", "recorded", "Bedrock fetches no image and no document", nil),
+		cloudSourcesSent)),
 }
 
 func budgetEnough(c *call, p *rule.Pass) {
@@ -218,7 +220,7 @@ func budgetEnough(c *call, p *rule.Pass) {
 }
 
 func documentsPDF(c *call, p *rule.Pass) {
-	all, _ := c.pictures(true)
+	all, _ := c.pictures(true, "base64")
 	for _, at := range all {
 		if !strings.HasSuffix(at.said, ".document.source.base64") {
 			continue
@@ -280,15 +282,17 @@ type cloud struct {
 	version string
 	// absent are the members that stand in the address instead.
 	absent []string
+	// fetches reports whether it takes the URL of an image or a document.
+	fetches bool
 }
 
 // cloudOf returns the cloud that a request to u went to, nil for another host.
 func cloudOf(u *url.URL) *cloud {
 	switch path := u.Path; {
 	case strings.HasSuffix(path, "awPredict") && strings.Contains(path, "/publishers/anthropic/models/"):
-		return &cloud{"Vertex AI", "vertex-2023-10-16", []string{"model"}}
+		return &cloud{"Vertex AI", "vertex-2023-10-16", []string{"model"}, true}
 	case strings.HasPrefix(strings.ToLower(u.Hostname()), "bedrock-runtime") && strings.Contains(path, "/invoke"):
-		return &cloud{"Amazon Bedrock", "bedrock-2023-05-31", []string{"model", "stream"}}
+		return &cloud{"Amazon Bedrock", "bedrock-2023-05-31", []string{"model", "stream"}, false}
 	}
 	return nil
 }
@@ -312,5 +316,18 @@ func cloudAddressAlone(c *call, p *rule.Pass) {
 				p.Report(name, "%s has %s in the address and refuses it in the body", to.name, name)
 			}
 		}
+	}
+}
+
+func cloudSourcesSent(c *call, p *rule.Pass) {
+	to := cloudOf(c.url)
+	if to == nil || to.fetches {
+		return
+	}
+	all, count := c.pictures(true, "url")
+	p.Observed += count
+	for _, at := range all {
+		p.Report(at.path, "%s does not fetch what stands behind a URL", to.name).
+			Refuse(invalid("%s.base64.data: URL sources are not supported", strings.TrimSuffix(at.said, ".base64")))
 	}
 }

@@ -108,14 +108,16 @@ func dataDecoded(q *request, p *rule.Pass) {
 	}
 }
 
-// unreadTypes are those that reports say are refused, the last two without naming the type.
+// unreadTypes are those that reports say are refused, the last two without naming the type. Models from Gemini 3.1 on
+// read GIF, as recordings show.
 var unreadTypes = []string{"image/gif", "image/jpg", "image/svg+xml", "application/octet-stream", "image/bmp",
 	"image/tiff"}
 
 func mediaRead(q *request, p *rule.Pass) {
 	look := func(path string, medium *tree.Node) {
 		name := medium.Any("mimeType", "mime_type").Text()
-		if p.Observe(); name == "" || strings.Contains(name, "/") && !slices.Contains(unreadTypes, name) {
+		if p.Observe(); name == "" || strings.Contains(name, "/") && !slices.Contains(unreadTypes, name) ||
+			name == "image/gif" && !(q.model.HasVersion() && q.model.IsBefore(3, 1)) {
 			return
 		}
 		says := "Unsupported MIME type: " + name

@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"hash/crc32"
@@ -38,7 +37,7 @@ func spellEvents(r Response) Response {
 
 // appendEvent appends one frame: the event that a chunk wraps in base64, or an exception as the error that ends a
 // stream of the provider itself.
-func appendEvent(out []byte, headers map[string]string, payload []byte) []byte {
+func appendEvent(out, headers, payload []byte) []byte {
 	var chunk struct {
 		Bytes   []byte `json:"bytes"`
 		Message string `json:"message"`
@@ -47,9 +46,9 @@ func appendEvent(out []byte, headers map[string]string, payload []byte) []byte {
 		return out
 	}
 	data := chunk.Bytes
-	if headers[":message-type"] != "event" {
+	if data == nil {
 		data = wires.JSON(map[string]any{"type": "error", "error": map[string]any{
-			"type": cmp.Or(headers[":exception-type"], headers[":error-code"]), "message": chunk.Message}})
+			"type": exceptionType(headers), "message": chunk.Message}})
 	}
 	var event struct {
 		Type string `json:"type"`
@@ -61,10 +60,19 @@ func appendEvent(out []byte, headers map[string]string, payload []byte) []byte {
 	return append(append(append(out, "data: "...), bytes.TrimSpace(data)...), "\n\n"...)
 }
 
+// exceptionType is the value of one header: a text, of type 7, behind its length in two bytes.
+func exceptionType(headers []byte) string {
+	_, value, _ := bytes.Cut(headers, []byte(":exception-type\x07"))
+	if len(value) < 2 {
+		return ""
+	}
+	n := int(binary.BigEndian.Uint16(value))
+	return string(value[2:min(2+n, len(value))])
+}
+
 // cutFrame cuts one frame of an event stream off: the length of all and of the headers, a checksum of both, headers,
-// payload and a checksum of all (https://smithy.io/2.0/aws/amazon-eventstream.html). Headers other than
-// strings do not occur.
-func cutFrame(data []byte) (headers map[string]string, payload, rest []byte, ok bool) {
+// payload and a checksum of all (https://smithy.io/2.0/aws/amazon-eventstream.html).
+func cutFrame(data []byte) (headers, payload, rest []byte, ok bool) {
 	const prelude, sum = 12, 4
 	if len(data) < prelude+sum {
 		return nil, nil, nil, false
@@ -74,32 +82,5 @@ func cutFrame(data []byte) (headers map[string]string, payload, rest []byte, ok 
 		crc32.ChecksumIEEE(data[:length-sum]) != binary.BigEndian.Uint32(data[length-sum:length]) {
 		return nil, nil, nil, false
 	}
-	headers = map[string]string{}
-	for left := data[prelude : prelude+headerLength]; len(left) > 0; {
-		name, after, hasName := cutText(left, 1)
-		if !hasName || len(after) == 0 || after[0] != 7 { // a string
-			return nil, nil, nil, false
-		}
-		value, more, hasValue := cutText(after[1:], 2)
-		if !hasValue {
-			return nil, nil, nil, false
-		}
-		headers[name], left = value, more
-	}
-	return headers, data[prelude+headerLength : length-sum], data[length:], true
-}
-
-// cutText cuts off a text behind its length, which takes one or two bytes.
-func cutText(data []byte, width int) (text string, rest []byte, ok bool) {
-	if len(data) < width {
-		return "", nil, false
-	}
-	n := int(data[0])
-	if width == 2 {
-		n = n<<8 | int(data[1])
-	}
-	if data = data[width:]; len(data) < n {
-		return "", nil, false
-	}
-	return string(data[:n]), data[n:], true
+	return data[prelude : prelude+headerLength], data[prelude+headerLength : length-sum], data[length:], true
 }

@@ -192,7 +192,7 @@ func (a *app) check(ctx context.Context, q checkRequest) error {
 			return cli.Usage("%s: %s; give cassettes, or files of go-vcr, vcrpy, VCR or nock, or HAR files",
 				q.paths[0], what)
 		}
-		for _, note := range q.session.hosts.notes() {
+		for _, note := range q.session.hosts.notes(q.side) {
 			a.Note("%s", note)
 		}
 		if judge.journal != nil {

@@ -69,14 +69,14 @@ func (f *hostFlags) apply(rec *evidence.Recording) {
 }
 
 // notes say which flags found no call, and that the rules of a provider were not held against a host of which
-// nothing was said.
-func (f *hostFlags) notes() (list []string) {
+// nothing was said, which the side of the server does not ask about.
+func (f *hostFlags) notes(side string) (list []string) {
 	for _, host := range slices.Sorted(maps.Keys(f.seen.behind)) {
 		if f.seen.calls[host] == 0 {
 			list = append(list, "--host "+host+": no call went to it")
 		}
 	}
-	if names := slices.Sorted(maps.Keys(f.seen.unknown)); len(names) > 0 {
+	if names := slices.Sorted(maps.Keys(f.seen.unknown)); len(names) > 0 && side == sideAgent {
 		more := ""
 		if len(names) > 3 {
 			more = " and " + cli.Count(len(names)-3, "other host", "other hosts")

@@ -36,13 +36,19 @@ func blockOrder(s *Trace, r *report) {
 				f := r.addChange(l, l.sent(p.q).Place, l.reply(p.r).Place, l.to.wire.RuleFor(wires.OutOfOrder),
 					"%s stands after %s, which was emitted later", l.reply(p.r).What, l.reply(last).What)
 				l.compareBlocks(f, -1).Consequence = unbound(l.to)
-				if l.latest() && (l.reply(p.r).Continuity() || l.reply(last).Continuity()) {
-					f.Consequence = specs.Refused // text and calls may stand in any order
+				if l.latest() && (l.isBound(p.r) || l.isBound(last)) {
+					f.Consequence = specs.Refused // text, calls and shown thoughts may stand in any order
 				}
 			}
 			last = max(last, p.r)
 		}
 	}
+}
+
+// isBound reports whether an item of the reply is hidden reasoning that the provider looks for in its place.
+func (l *link) isBound(i int) bool {
+	it := l.reply(i)
+	return it.Continuity() && (it.HasToken || l.to.wire.Has(wires.ItemList))
 }
 
 // callsKept: no call of a whole reply is left out and none is added. A call
@@ -319,11 +325,19 @@ func (l *link) compareTexts(r *report, was, is []*wire.Item) {
 		f := r.addChange(l, at, was[k].Place, "", "text %q of the reply is not sent back", cutText(was[k].Text, window))
 		lost := slices.IndexFunc(l.from.reply.Items, func(it wire.Item) bool { return it.Place == was[k].Place })
 		l.compareBlocks(f, lost).Consequence = unbound(l.to)
+		if l.to.wire.Has(wires.SignedThinking) && l.open() && l.isKept(lost-1) && l.isKept(lost+1) {
+			f.Rule, f.Consequence = "A-37", specs.Refused // it joins thinking that stood apart
+		}
 	default:
 		f := r.addChange(l, at, was[k].Place, "", "text sent back for the reply of exchange %d %s", l.from.Index,
 			describeTextDifference(was[k].Text, is[k].Text))
 		f.Consequence = consequenceOfWords(l.to, was, is)
 	}
+}
+
+// isKept reports whether hidden reasoning stands at a place of the reply and is sent back.
+func (l *link) isKept(i int) bool {
+	return i >= 0 && i < len(l.from.reply.Items) && l.reply(i).Continuity() && !slices.Contains(l.missing, i)
 }
 
 // isApart reports whether a text stands in a message of its own, apart from all that the reply emitted.

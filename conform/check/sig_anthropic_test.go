@@ -1,6 +1,11 @@
 package check_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/specs"
+)
 
 func TestSignatures(t *testing.T) {
 	const first = "0: u\"A.\" -> t\"Hm.\"#c2lnMDAx c:call_1:read{\"p\":\"a\"}\n"
@@ -13,6 +18,30 @@ func TestSignatures(t *testing.T) {
 		{"ORD-008/block-order", "anthropic",
 			first + `1: u"A." c:call_1:read{"p":"a"} t"Hm."#c2lnMDAx r:call_1:read"x" -> a"Done."`, legal},
 	})
+}
+
+// TestJoinedThinking: a text that is lost between two thinking blocks joins them, which Anthropic refuses; elsewhere
+// the model only misses it. Gemini looks for a thought in its place only where it is signed.
+func TestJoinedThinking(t *testing.T) {
+	const call = ` c:call_1:read{"p":"a"}`
+	const apart = `0: u"A." -> t"Hm."#c2lnMDAx a"First." t"So."#c2lnMDAy` + call + "\n" + `1: u"A." `
+	const rest = call + ` r:call_1:read"x" -> a"Done."`
+	for _, c := range []struct {
+		id, provider, text string
+		want               specs.Consequence
+	}{
+		{"ORD-013/text-unchanged", "anthropic", apart + `t"Hm."#c2lnMDAx t"So."#c2lnMDAy` + rest, specs.Refused},
+		{"ORD-013/text-unchanged", "anthropic", apart + `t"Hm."#c2lnMDAx` + rest, ""},
+		{"ORD-013/text-unchanged", "openai", apart + `t"Hm."#c2lnMDAx t"So."#c2lnMDAy` + rest, ""},
+		{"ORD-008/block-order", "gemini", `0: u"A." -> t"Hm."` + call + "\n" + `1: u"A."` + call + ` t"Hm." r:call_1:read"x" -> a"Done."`, ""},
+		{"ORD-008/block-order", "anthropic", apart + `a"First." t"Hm."#c2lnMDAx t"So."#c2lnMDAy` + rest, specs.Refused},
+	} {
+		ev := parseTranscript(t, c.text).evidence(c.provider)
+		got := find(t, c.id).Run(check.Decode(&ev)).Findings
+		if len(got) == 0 || got[0].Consequence != c.want {
+			t.Errorf("%s of %s: want %q, got %+v in\n%s", c.id, c.provider, c.want, got, c.text)
+		}
+	}
 }
 
 // TestThinkingLeadsTheMessage: the provider reads two steps that the client keeps as one

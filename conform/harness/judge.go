@@ -320,7 +320,7 @@ func TellingLine(text string) (last string) {
 }
 
 func speaksOfError(line string) bool {
-	return errorWords.MatchString(line) && !goesOn.MatchString(line)
+	return errorWords.MatchString(line) && !goesOn.MatchString(line) && !oneName.MatchString(line)
 }
 
 // said is ": " and the telling line of what a process wrote, or "".
@@ -336,6 +336,8 @@ var (
 	errorWords = regexp.MustCompile(`(?i)\b[a-z]*(error|exception)\b|\b(failed|cannot|could not|must|required|invalid|deprecated|unsupported|refused|denied)\b|^[45]\d\d `)
 	// goesOn matches lines whose words stand in the next ones.
 	goesOn = regexp.MustCompile(`[\[{(:]$`)
+	// oneName matches members of a printed error that hold a name and no words.
+	oneName = regexp.MustCompile(`^['"]?[\w~@/.-]+['"]?: ['"][^\s'"]*['"],?$`)
 	// noise matches lines of a trace that say nothing about its cause.
 	noise = regexp.MustCompile(`^(Node\.js v[0-9.]+|at .*|--- End of .*|\[Symbol\(.*)$`)
 )

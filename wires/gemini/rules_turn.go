@@ -308,7 +308,7 @@ func responsesMiscounted(q *request, p *rule.Pass) {
 			p.Observe()
 			switch {
 			case n != len(s.calls):
-				p.Report(s.replies[0].place(), "the content after %d function calls holds %d function responses",
+				p.Report(s.replies[0].place(), "after %d function calls, the next content holds %d of the function responses",
 					len(s.calls), n)
 			case s.replies[0].content != s.to:
 				p.Report(s.replies[0].place(),

@@ -336,8 +336,8 @@ var (
 	errorWords = regexp.MustCompile(`(?i)\b[a-z]*(error|exception)\b|\b(failed|cannot|could not|must|required|invalid|deprecated|unsupported|refused|denied)\b|^[45]\d\d `)
 	// goesOn matches lines whose words stand in the next ones.
 	goesOn = regexp.MustCompile(`[\[{(:]$`)
-	// oneName matches members of a printed error that hold a name and no words.
-	oneName = regexp.MustCompile(`^['"]?[\w~@/.-]+['"]?: ['"][^\s'"]*['"],?$`)
+	// oneName matches members of a printed error that hold a name or an object, and no words.
+	oneName = regexp.MustCompile(`^['"]?[\w~@/.-]+['"]?: (\{.*\}|['"][^\s'"]*['"]),?$`)
 	// noise matches lines of a trace that say nothing about its cause.
 	noise = regexp.MustCompile(`^(Node\.js v[0-9.]+|at .*|--- End of .*|\[Symbol\(.*)$`)
 )

@@ -15,7 +15,7 @@ func TestTellingLine(t *testing.T) {
 		{"42\n", ""},
 		{"400 `x` is not for this model.\n\nDuration 1s\nResume agent --resume=1\n", "400 `x` is not for this model."},
 		{"APIError: 400 no such member\n    at a (b:1) {\n  status: 400,\n  error: {\n    type: 'x'\n  },\n  [Symbol(AI_Error)]: true\n}\n", "APIError: 400 no such member"},
-		{"body: '{' +\n '\"type\": \"invalid_request_error\",' +\n '\"message\": \"a call must have a result\"',\n_tag: 'ResponseError',\n'~x/AiError': '~x/AiError'\n}\n",
+		{"body: '{' +\n '\"type\": \"invalid_request_error\",' +\n '\"message\": \"a call must have a result\"',\n_tag: 'ResponseError',\nparameters: { required: [Array] }\n'~x/AiError': '~x/AiError'\n}\n",
 			`'"message": "a call must have a result"',`},
 		{"Failed to get a response; the last error: two starts\n\nChanges +0 -0\nResume agent --resume=1\n",
 			"Failed to get a response; the last error: two starts"},

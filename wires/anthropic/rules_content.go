@@ -191,6 +191,12 @@ func markedText(c *call, p *rule.Pass) {
 					b.message, b.index))
 		}
 	}
+	for i, b := range c.root.List("system") {
+		if p.Observe(); b.Text("text") == "" && b.Given("cache_control") != nil {
+			p.Report(fmt.Sprintf("system[%d]", i), "an empty text block carries cache_control").
+				Refuse(invalid("system.%d: cache_control cannot be set for empty text blocks", i))
+		}
+	}
 }
 
 // someText lets white space pass beside other blocks: https://github.com/LibreChat-AI/agents/pull/124

@@ -56,7 +56,7 @@ func reasoningComesBack(q *request, p *rule.Pass) {
 }
 
 // keepsReasoning finds the rule for a request. Of the models behind OpenRouter only what is signed or encrypted is
-// known to be of use to them, and nothing to those of xAI (C-66).
+// known to be of use to them, nothing to those of xAI (C-66), and all of it to DeepSeek's, which demand it (C-48).
 func keepsReasoning(seen *rule.Seen) (id string, isSealed bool) {
 	q := newRequest(seen.Root, dialectOf(cmp.Or(seen.URL, &url.URL{}).Hostname()).serving(seen.Root.Text("model")))
 	if q.dialect.hasTrait(reasoningKept) && q.alwaysThinks() {
@@ -65,7 +65,7 @@ func keepsReasoning(seen *rule.Seen) (id string, isSealed bool) {
 	if strings.HasPrefix(q.model, "x-ai/") {
 		return "", false
 	}
-	return q.dialect.Keeps, q.dialect.hasTrait(inDetails)
+	return q.dialect.Keeps, q.dialect.hasTrait(inDetails) && !strings.HasPrefix(q.model, "deepseek/")
 }
 
 func reasoningLeftOut(q *request, p *rule.Pass) {

@@ -16,7 +16,7 @@ import (
 var vendorRules = []rule.Rule[*request]{
 	everywhere(judged("ORD-015/roles",
 		likelyRule("C-4", "a system message stands first where the template of the model wants that", reported),
-		systemFirst)),
+		templateSystemFirst)),
 	judged("ORD-015/parts", sureRule("C-13", "OpenAI takes images in messages of the user, and sounds on audio models",
 		recorded), partsFit),
 	judged("ORD-015/parts", sureRule("C-14", "DeepSeek takes texts only", recorded), textsOnly),
@@ -56,25 +56,42 @@ var vendorRules = []rule.Rule[*request]{
 	judged("PAR-008/strict", sureRule("C-106", "all functions at Cerebras are strict, or none", reported),
 		cerebrasStrict),
 	judged("ORD-015/roles", likelyRule("C-103", "a request to GLM has a message of the user", reported), glmAsked),
-	judged("ORD-015/arguments", sureRule("C-104", "arguments at DashScope are JSON", reported), qwenArguments),
+	judged("ORD-015/arguments", sureRule("C-104", "arguments at DashScope and MiniMax are JSON", reported),
+		argumentsParse),
+	judged("ORD-015/roles", sureRule("C-107", "a conversation with MiniMax has one system message, in its first place",
+		reported), miniMaxSystemFirst),
+	judged("PAR-007/range", sureRule("C-108",
+		"json_object is asked for in messages that have the word JSON, at OpenAI and DashScope", documented), jsonNamed),
+	judged("ORD-014/nothing-empty", sureRule("C-109", "GLM takes no empty text in a list of parts", reported), glmTexts),
+	judged("ORD-016/user-ends", sureRule("C-110", "Mistral goes on with no message of the assistant but a prefix",
+		reported), mistralAsked),
 	judged("ORD-015/parts", likelyRule("C-65", "Groq takes reasoning back on models that reason", reported),
 		groqReasoning),
 }
 
-// systemFirst is about Qwen's templates on engines that anybody runs.
-func systemFirst(q *request, p *rule.Pass) {
+// templateSystemFirst is about Qwen's templates on engines that anybody runs.
+func templateSystemFirst(q *request, p *rule.Pass) {
 	name := strings.ToLower(q.model)
-	if q.dialect.Name != "" || !slices.ContainsFunc([]string{"qwen3.5", "qwen3.6", "qwen3.7", "qwen3.8"},
+	if q.dialect.Name == "" && slices.ContainsFunc([]string{"qwen3.5", "qwen3.6", "qwen3.7", "qwen3.8"},
 		func(s string) bool { return strings.Contains(name, s) }) {
-		return
+		q.systemFirst(p, "the template of "+q.model, "System message must be at the beginning.")
 	}
+}
+
+func miniMaxSystemFirst(q *request, p *rule.Pass) {
+	if q.dialect.Name == "minimax" {
+		q.systemFirst(p, "MiniMax", "invalid params, invalid chat setting (2013)")
+	}
+}
+
+func (q *request) systemFirst(p *rule.Pass, who, words string) {
 	for i, m := range q.messages {
 		if m.role != "system" {
 			continue
 		}
 		if p.Observe(); i > 0 {
-			p.Report(m.path+".role", "the template of %s takes a system message in the first place only",
-				q.model).Refuse(q.newRefusal("", "", "System message must be at the beginning."))
+			p.Report(m.path+".role", "%s takes a system message in the first place only",
+				who).Refuse(q.newRefusal("", "", "%s", words))
 		}
 	}
 }
@@ -448,21 +465,66 @@ func glmAsked(q *request, p *rule.Pass) {
 	}
 }
 
-// qwenArguments leaves empty arguments alone, of which nothing is known.
-func qwenArguments(q *request, p *rule.Pass) {
+// argumentsParse leaves empty arguments alone, of which nothing is known. DashScope wants an object.
+func argumentsParse(q *request, p *rule.Pass) {
+	isQwen := q.dialect.Name == "qwen"
 	for _, m := range q.messages {
 		for j, call := range m.calls {
 			text := call.Text("function", "arguments")
-			if q.dialect.Name != "qwen" || text == "" {
+			if !isQwen && q.dialect.Name != "minimax" || text == "" {
 				continue
 			}
 			p.Observe()
-			if _, err := tree.Parse([]byte(text)); err != nil {
-				p.Report(fmt.Sprintf("%s.tool_calls[%d].function.arguments", m.path, j),
-					"the arguments of %.140s are no JSON", call.Text("function", "name")).
-					Refuse(q.newRefusal("", "",
-						"<400> InternalError.Algo.InvalidParameter: The \"function.arguments\" parameter of the code model must be in JSON format."))
+			root, err := tree.Parse([]byte(text))
+			if err == nil && (!isQwen || root.Is(tree.Object)) {
+				continue
 			}
+			r := q.newRefusal("", "",
+				"<400> InternalError.Algo.InvalidParameter: The \"function.arguments\" parameter of the code model must be in JSON format.")
+			if !isQwen {
+				r = q.newRefusal("", "",
+					"invalid params, invalid function arguments json string, tool_call_id: %s (2013)", call.Text("id"))
+			}
+			p.Report(fmt.Sprintf("%s.tool_calls[%d].function.arguments", m.path, j),
+				"the arguments of %.140s are no JSON object", call.Text("function", "name")).Refuse(r)
 		}
+	}
+}
+
+// jsonNamed takes the word from any text of the messages.
+func jsonNamed(q *request, p *rule.Pass) {
+	isMeant := q.dialect.Name == "openai" || q.dialect.Name == "qwen"
+	if !isMeant || q.body.Text("response_format", "type") != "json_object" {
+		return
+	}
+	if p.Observe(); !q.body.Get("messages").Mentions("json") {
+		p.Report("response_format.type", "response_format is json_object, and the word JSON is not in the messages").
+			Refuse(q.newRefusal("", "messages",
+				"'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."))
+	}
+}
+
+func glmTexts(q *request, p *rule.Pass) {
+	q.eachPart(func(i int, part *tree.Node, path string) {
+		if q.dialect.Name != "glm" || part.Text("type") != "text" {
+			return
+		}
+		if p.Observe(); part.Text("text") == "" {
+			p.Report(path+".text", "the text is empty").Refuse(q.newRefusal("1214", "",
+				"messages[%d].content[%s.text:text cannot be empty.", i, path[strings.LastIndexByte(path, '[')+1:]))
+		}
+	})
+}
+
+func mistralAsked(q *request, p *rule.Pass) {
+	if q.dialect.Name != "mistral" || len(q.messages) == 0 {
+		return
+	}
+	last := q.messages[len(q.messages)-1]
+	if p.Observe(); last.role == "assistant" && len(last.calls) == 0 && !last.True("prefix") {
+		r := q.newRefusal("3230", "",
+			"Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant")
+		r.Type = "invalid_request_message_order"
+		p.Report(last.path, "the last message is the assistant's, and prefix is not set").Refuse(r)
 	}
 }

@@ -21,6 +21,9 @@ var settingRules = []rule.Rule[*request]{
 		"a thinking budget in the model's range, and none of 0 where it always thinks", "reported"), budgetFits),
 	judged("PAR-013/circulation", strictRule(liveRule("G-26", "server tools circulate only from Gemini 3 on",
 		"inferred", rule.Medium, nil)), circulationAllowed),
+	atPublicAPI(judged("PAR-013/circulation", sureRule("G-37",
+		"from Gemini 3 on tools of the provider beside functions come with includeServerSideToolInvocations",
+		"reported"), mixDeclared)),
 	judged("PAR-005/has-tools", sureRule("G-27",
 		"a calling mode needs declarations; AUTO may stand beside a tool of the provider", "recorded"), modeHasTools),
 	judged("PAR-005/named-tool",
@@ -139,16 +142,36 @@ func budgetFits(q *request, p *rule.Pass) {
 }
 
 func circulationAllowed(q *request, p *rule.Pass) {
-	v := q.toolConfig.Given("includeServerSideToolInvocations", "include_server_side_tool_invocations")
+	v := q.toolConfig.Given(circulation, tree.Snake(circulation))
 	if q.method == count || q.model.Major == 0 || v == nil && q.tools == nil {
 		return
 	}
 	if p.Observe(); v.True() && !q.model.needsSignatures() {
-		p.Report("toolConfig.includeServerSideToolInvocations", "%s does not take includeServerSideToolInvocations",
-			q.model.id).
+		p.Report("toolConfig."+circulation, "%s does not take "+circulation, q.model.id).
 			Refuse(invalid("Tool call context circulation is not enabled for models/%s", q.model.id))
 	}
 }
+
+// mixDeclared leaves computerUse alone, whose calls the client answers. Vertex does not know the member.
+func mixDeclared(q *request, p *rule.Pass) {
+	if q.method == count || q.vertex || len(q.functions) == 0 || !q.model.needsSignatures() {
+		return
+	}
+	for i, t := range q.tools {
+		if t.Given("googleSearch", "google_search", "urlContext", "url_context", "codeExecution", "code_execution",
+			"googleMaps", "google_maps", "fileSearch", "file_search") == nil {
+			continue
+		}
+		if p.Observe(); q.toolConfig.Given(circulation, tree.Snake(circulation)).True() {
+			continue
+		}
+		p.Report(fmt.Sprintf("tools[%d]", i), "a tool of the provider stands beside functions, and %s is not set",
+			circulation).Refuse(invalid("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling."))
+	}
+}
+
+// circulation is set where calls of the provider's tools come back.
+const circulation = "includeServerSideToolInvocations"
 
 // modeHasTools and allowedDeclared: tools may stand in the content that is cached.
 func modeHasTools(q *request, p *rule.Pass) {

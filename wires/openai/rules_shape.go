@@ -3,7 +3,6 @@ package openai
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -153,7 +152,7 @@ var formatRules = []rule.Rule[*request]{
 // https://github.com/reVrost/go-openrouter. The word may stand in what the request goes
 // on from.
 func jsonMentioned(q *request, p *rule.Pass) {
-	if q.body.Get("text", "format").Text("type") != "json_object" || mentionsJSON(q.body.Get("input")) ||
+	if q.body.Get("text", "format").Text("type") != "json_object" || q.body.Get("input").Mentions("json") ||
 		q.continuesStored(p.Key) {
 		return
 	}
@@ -164,13 +163,6 @@ func jsonMentioned(q *request, p *rule.Pass) {
 		return
 	}
 	p.Report("text.format.type", "text.format is json_object, and the word JSON is not in the input").Refuse(refusal)
-}
-
-// mentionsJSON reports whether any string of the input contains the word. Items other than
-// messages count, too, because no report says otherwise.
-func mentionsJSON(n *tree.Node) bool {
-	return strings.Contains(strings.ToLower(n.Text()), "json") ||
-		slices.ContainsFunc(n.Items(), mentionsJSON)
 }
 
 // Accounts that lack something. A made-up key chooses one: "test-key@zdr".

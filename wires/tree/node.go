@@ -378,3 +378,9 @@ func (n *Node) PathAt(off int) string {
 		n = n.Items()[next]
 	}
 }
+
+// Mentions reports whether any text below n holds a word that is given in lower case.
+func (n *Node) Mentions(word string) bool {
+	return strings.Contains(strings.ToLower(n.Text()), word) ||
+		slices.ContainsFunc(n.Items(), func(item *Node) bool { return item.Mentions(word) })
+}

@@ -202,6 +202,10 @@ func (l *link) reportUnsent(r *report, i int) {
 			return
 		}
 	}
+	if was.What == wire.Opaque {
+		r.addLostItem(l, i, "", "a signed part of the provider's tool is not sent back")
+		return
+	}
 	r.addLostItem(l, i, "", "signed %s part of %d bytes is not sent back", was.What, len(was.Text))
 }
 

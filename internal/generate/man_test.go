@@ -43,6 +43,7 @@ func TestHelp(t *testing.T) {
 var mayDiffer = map[string]string{
 	"seed":   "a number for faults, a text for the simulator",
 	"set":    "requirements for a run of conform, what a recording does not say for its check",
+	"host":   "pairs of hosts for a check of recordings, the one host of a body for lint",
 	"output": "a format for runs of rkat, a file for its exports",
 }
 

@@ -415,12 +415,13 @@ func TestBedrockFetchesNothing(t *testing.T) {
 	const own, bedrock = "https://api.anthropic.com/v1/messages",
 		"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-sonnet-4-5-20250929-v1:0/invoke"
 	for _, c := range []struct{ url, source, want string }{
-		{bedrock, `{"type":"url","url":"https://example.com/a.png"}`, "does not fetch what stands behind a URL; where Anthropic refuses this it says \"messages.0.content.0.image.source.base64.data: URL sources are not supported\" (A-46)"},
+		{bedrock, `{"type":"url","url":"https://example.com/a.png"}`, "does not fetch what stands behind a URL; " +
+			`where Anthropic refuses this it says "messages.0.content.0.image.source.base64.data: URL sources are not supported" (A-46)`},
 		{bedrock, `{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}`, ""},
 		{own, `{"type":"url","url":"https://example.com/a.png"}`, ""},
 	} {
-		x := asked(0, "anthropic", `{"anthropic_version":"bedrock-2023-05-31","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image","source":`+
-			c.source+`}]}]}`, 200, `{"type":"message","content":[],"stop_reason":"end_turn"}`)
+		x := asked(0, "anthropic", `{"anthropic_version":"bedrock-2023-05-31","max_tokens":9,`+
+			`"messages":[{"role":"user","content":[{"type":"image","source":`+c.source+`}]}]}`, 200, `{"type":"message","content":[],"stop_reason":"end_turn"}`)
 		x.Request.URL = c.url
 		found := find(t, "PAR-010/file").Run(recording(x)).Findings
 		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || !strings.Contains(found[0].Message, c.want)) {

@@ -10,9 +10,9 @@ import (
 	"github.com/meerkat-go/conformance/wires"
 )
 
-// spellEvents writes the binary event stream of Bedrock as the server-sent events that it holds, so that one reader
-// does for both; places in the reply are places in what it returns. A stream that breaks off is spelt as far as it is
-// whole, and a body that is no such stream stays as it is.
+// spellEvents rewrites Bedrock's binary event stream as the server-sent events inside it, so that the same reader
+// handles both. Positions in the reply then refer to the rewritten text. A stream that was cut is rewritten up to
+// its last complete frame. Any other body is returned unchanged.
 func spellEvents(r Response) Response {
 	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/vnd.amazon.eventstream") {
 		return r

@@ -30,7 +30,8 @@ func chunk(event string) []byte {
 		":event-type", "chunk", ":content-type", "application/json", ":message-type", "event")
 }
 
-const bedrockURL = "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke-with-response-stream"
+const bedrockURL = "https://bedrock-runtime.us-east-1.amazonaws.com" +
+	"/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke-with-response-stream"
 
 func TestEventStreamOfBedrock(t *testing.T) {
 	const begins, ends = `{"type":"message_start","message":{"id":"msg_1"}}`, `{"type":"message_stop"}`
@@ -46,7 +47,8 @@ func TestEventStreamOfBedrock(t *testing.T) {
 		"no such stream":     {`{"message":"no"}`, `{"message":"no"}`},
 		"absurd length":      {"\x7f\xff\xff\xff" + string(whole[4:]), "\x7f\xff\xff\xff" + string(whole[4:])},
 		"untyped event":      {string(chunk(`{}`)), "data: {}\n\n"},
-		"payload of no JSON": {string(append(frame("x", ":message-type", "event"), chunk(ends)...)), spelt[strings.Index(spelt, "event: message_stop"):]},
+		"payload of no JSON": {string(append(frame("x", ":message-type", "event"), chunk(ends)...)),
+			spelt[strings.Index(spelt, "event: message_stop"):]},
 		"exception": {string(append(chunk(begins), frame(`{"message":"Too many tokens."}`, ":message-type", "exception",
 			":exception-type", "throttlingException")...)), "event: message_start\ndata: " + begins + "\n\nevent: error\n" +
 			`data: {"error":{"message":"Too many tokens.","type":"throttlingException"},"type":"error"}` + "\n\n"},

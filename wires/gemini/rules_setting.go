@@ -166,7 +166,8 @@ func mixDeclared(q *request, p *rule.Pass) {
 			continue
 		}
 		p.Report(fmt.Sprintf("tools[%d]", i), "a tool of the provider stands beside functions, and %s is not set",
-			circulation).Refuse(invalid("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling."))
+			circulation).Refuse(invalid(
+			"Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling."))
 	}
 }
 

@@ -88,7 +88,7 @@ func (f *hostFlags) notes(side string) (list []string) {
 	return list
 }
 
-// checkProviderHost refuses a host that is no provider's own.
+// checkProviderHost returns an error unless a provider itself runs the host.
 func checkProviderHost(host string) error {
 	if len(wires.At(host)) > 0 {
 		return nil

@@ -40,13 +40,13 @@ func TestEventStreamOfBedrock(t *testing.T) {
 	wrong := append([]byte{}, whole...)
 	wrong[len(wrong)-20] ^= 1
 	for name, c := range map[string]struct{ body, want string }{
-		"whole":              {string(whole), spelt},
-		"broken off":         {string(whole[:len(whole)-1]), spelt[:strings.Index(spelt, "event: message_stop")]},
-		"wrong sum":          {string(wrong), spelt[:strings.Index(spelt, "event: message_stop")]},
-		"nothing":            {"", ""},
-		"no such stream":     {`{"message":"no"}`, `{"message":"no"}`},
-		"absurd length":      {"\x7f\xff\xff\xff" + string(whole[4:]), "\x7f\xff\xff\xff" + string(whole[4:])},
-		"untyped event":      {string(chunk(`{}`)), "data: {}\n\n"},
+		"whole":          {string(whole), spelt},
+		"broken off":     {string(whole[:len(whole)-1]), spelt[:strings.Index(spelt, "event: message_stop")]},
+		"wrong sum":      {string(wrong), spelt[:strings.Index(spelt, "event: message_stop")]},
+		"nothing":        {"", ""},
+		"no such stream": {`{"message":"no"}`, `{"message":"no"}`},
+		"absurd length":  {"\x7f\xff\xff\xff" + string(whole[4:]), "\x7f\xff\xff\xff" + string(whole[4:])},
+		"untyped event":  {string(chunk(`{}`)), "data: {}\n\n"},
 		"payload of no JSON": {string(append(frame("x", ":message-type", "event"), chunk(ends)...)),
 			spelt[strings.Index(spelt, "event: message_stop"):]},
 		"exception": {string(append(chunk(begins), frame(`{"message":"Too many tokens."}`, ":message-type", "exception",

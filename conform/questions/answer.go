@@ -25,8 +25,8 @@ type answer struct {
 const (
 	// patience is how long limits of the rate are waited for in all.
 	patience = 2 * time.Minute
-	// maxLate is how many answers in a row may take too long.
-	maxLate = 5
+	// maxEndless is how many answers may take too long or be too long.
+	maxEndless = 8
 	// maxBody is more than any answer to a question has.
 	maxBody = 4 << 20
 )
@@ -92,3 +92,6 @@ func unpack(body []byte) []byte {
 func (a *answer) isLate() bool {
 	return errors.Is(a.Err, client.ErrTimeout) || errors.Is(a.Err, client.ErrSilent)
 }
+
+// isEndless reports whether conform had to end the answer.
+func (a *answer) isEndless() bool { return a.isLate() || errors.Is(a.Err, client.ErrTooLong) }

@@ -42,8 +42,7 @@ func (j *judge) judgeAnswer(d *report.DutyCase, n int, a *answer) (isExplained b
 			reasonText(a.Err))
 		found++
 	}
-	return found > 0 && a.Response.Status/100 == 2 &&
-		(a.Err != nil || a.Reply.End == wire.Cut || a.Reply.End == wire.Pending)
+	return found > 0 && a.Response.Status/100 == 2 && !a.IsOK()
 }
 
 func reasonText(err error) string {
@@ -127,13 +126,11 @@ const quick = 3 * time.Second
 func outcomeText(a *answer) string {
 	switch {
 	case a.Response.Status == 0:
-		return "missing: " + reasonText(a.Err)
+		return "nothing: " + reasonText(a.Err)
 	case a.Err != nil:
 		return fmt.Sprintf("%d and breaks off: %s", a.Response.Status, reasonText(a.Err))
-	case a.Response.Status/100 != 2:
-		return fmt.Sprintf("%d: %s", a.Response.Status, report.Shorten(string(a.Response.Body)))
 	}
-	return fmt.Sprintf("%d and %s: %s", a.Response.Status, a.Reply.End, report.Shorten(string(a.Response.Body)))
+	return fmt.Sprintf("%d: %s", a.Response.Status, report.Shorten(string(a.Response.Body)))
 }
 
 func isAnswered(a *answer) error {

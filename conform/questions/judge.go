@@ -91,7 +91,7 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	}
 	out := &Outcome{UnaskedThinking: specs.FindCapability(c.Wire.Name, c.Model).Reasoning == "never"}
 	for i, a := range list {
-		if ctx.Err() != nil || j.left <= 0 || j.late >= maxLate {
+		if ctx.Err() != nil || j.left <= 0 || j.endless >= maxEndless {
 			out.Unasked = len(list) - i
 			break
 		}
@@ -112,7 +112,8 @@ type judge struct {
 	mask            *evidence.Mask // of the key
 	left            int            // of the budget
 	patience        atomic.Int64   // nanoseconds of it that are left
-	limited, late   int            // answers with status 429; answers in a row that took too long
+	limited         int            // answers with status 429
+	endless         int            // answers that conform had to end
 	refusedThinking string
 	streamed        map[string]*answer // by question, what isSameInBothForms compares
 }
@@ -195,7 +196,8 @@ func (j *judge) tryServer(ctx context.Context) error {
 		return fmt.Errorf("%s: %d at the simplest question; see what the server logs: %s", where, a.Response.Status,
 			report.Shorten(string(a.Response.Body)))
 	case a.Response.Status/100 == 3:
-		return fmt.Errorf("%s: %d, a redirect to another address; give that one", where, a.Response.Status)
+		return fmt.Errorf("%s: %d, a redirect to %s; give the address that answers", where, a.Response.Status,
+			report.Shorten(a.Response.Header.Get("Location")))
 	}
 	return nil
 }

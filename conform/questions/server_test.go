@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"context"
 	"io"
 	"maps"
 	"net/http"
@@ -310,7 +311,7 @@ func TestBadServers(t *testing.T) {
 			"a body that is not JSON"},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://example.com/", http.StatusFound)
-		}, "a redirect to another address"},
+		}, "a redirect to https://example.com/; give"},
 		"login": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "who are you, test-key-of-a-server?", http.StatusUnauthorized)
 		}, "401; give a key with --key-env: who are you, ********************?"},
@@ -490,4 +491,55 @@ func messages(d *report.DutyCase) (list []string) {
 		}
 	}
 	return list
+}
+
+// TestAnswersWithoutEnd holds that a run ends soon where every second answer hangs, and where every answer floods.
+func TestAnswersWithoutEnd(t *testing.T) {
+	for _, isFlood := range []bool{false, true} {
+		var asked, ended atomic.Int32
+		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			switch n := asked.Add(1); {
+			case n%2 == 1:
+				_, _ = io.WriteString(w, message)
+			case isFlood:
+				ended.Add(1)
+				_, _ = io.WriteString(w, strings.Repeat("flood\n", 1<<20))
+			default:
+				ended.Add(1)
+				<-r.Context().Done()
+			}
+		}))
+		out, err := questions.Judge(t.Context(), questions.Config{Wire: wires.Find("anthropic"), Base: front.URL, Model: "m",
+			Transport: client.NewTransport(), Timeout: 200 * time.Millisecond})
+		if front.Close(); err != nil || out.Unasked == 0 || ended.Load() > 10 {
+			t.Errorf("flood %v: %d answers had no end, and all questions were asked; %v", isFlood, ended.Load(), err)
+		}
+	}
+}
+
+// TestEndOfTheRun holds that what the end of a run cuts off is no fault of the server.
+func TestEndOfTheRun(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	var asked atomic.Int32
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if asked.Add(1) < 4 {
+			_, _ = io.WriteString(w, message)
+			return
+		}
+		end()
+		<-r.Context().Done()
+	}))
+	defer front.Close()
+	out, err := questions.Judge(ctx, questions.Config{Wire: wires.Find("anthropic"), Base: front.URL, Model: "m",
+		Transport: client.NewTransport()})
+	if err != nil || out.Unasked == 0 {
+		t.Fatalf("the run should end early; %v", err)
+	}
+	for _, d := range out.Cases {
+		if said := strings.Join(messages(d), "\n"); strings.Contains(said, "cancel") {
+			t.Errorf("%s: %s", d.Name, said)
+		}
+	}
 }

@@ -114,8 +114,8 @@ func (d *DutyCase) Keep(keep func(id string) bool) {
 	d.order = slices.DeleteFunc(d.order, func(id string) bool { return !keep(id) })
 }
 
-// JudgeReply judges a reply by the rules of its wire, but for the duties in except, and counts the breaches. n is the
-// ordinal of the exchange.
+// JudgeReply judges a reply by the rules of its wire, but for the duties in except, and counts the breaches that
+// are not cosmetic. n is the ordinal of the exchange.
 func (d *DutyCase) JudgeReply(n int, x *rule.Exchange, except map[string]bool) (breaches int) {
 	for _, pass := range rule.JudgeReply(x) {
 		d.resultOf(pass.ID).Observed += pass.Observed
@@ -126,7 +126,9 @@ func (d *DutyCase) JudgeReply(n int, x *rule.Exchange, except map[string]bool) (
 			d.Breach(pass.ID, DutyBreach{Exchange: n, Path: b.At.Path, Consequence: specs.Consequence(b.Consequence)},
 				"%s", b.Message())
 		}
-		breaches += len(pass.Breaches)
+		if duty := specs.FindDuty(pass.ID); duty != nil && duty.Consequence != specs.Cosmetic {
+			breaches += len(pass.Breaches)
+		}
 	}
 	return breaches
 }

@@ -82,7 +82,7 @@ func retryWaits(s *Trace, r *report) {
 		if isDue := err == nil && !next.Started.Before(until); passed < wait && !isDue { // a client has its own clock
 			r.addBare(next, wire.At(nil, "retry-after"), "",
 				"exchange %d was turned down (%d) for %s, and the request comes again after %s at most",
-				x.Index, x.Response.Status, wait, passed)
+				x.Index, x.Response.Status, wait, passed.Round(time.Millisecond))
 		}
 	}
 }

@@ -92,7 +92,8 @@ class Conversation {
       if (response.ok) return reply
       if (response.status === 400 && reply.error.message.includes('image') && this.dropImages()) continue
       if (![429, 500, 503, 504, 529].includes(response.status) || attempt === 3) throw new Error(`${response.status}: ${reply.error.message}`)
-      const seconds = Number(response.headers.get('retry-after')) || 0.5
+      const milliseconds = Number(response.headers.get('retry-after-ms'))
+      const seconds = milliseconds / 1000 || Number(response.headers.get('retry-after')) || 0.5
       await new Promise(resolve => setTimeout(resolve, 1000 * Math.min(seconds, 5)))
     }
   }

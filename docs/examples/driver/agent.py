@@ -122,7 +122,8 @@ class Conversation:
                 continue
             if response.status not in (429, 500, 503, 504, 529) or attempt == 3:
                 raise RuntimeError(f"{response.status}: {reply['error']['message']}")
-            time.sleep(min(float(response.headers.get("retry-after") or 0.5), 5))
+            milliseconds = float(response.headers.get("retry-after-ms") or 0)
+            time.sleep(min(milliseconds / 1000 or float(response.headers.get("retry-after") or 0.5), 5))
 
     def drop_images(self):
         """Puts a text in the place of each image of a tool, or every later request is refused too."""

@@ -48,26 +48,27 @@ const (
 	identical Level = -1
 )
 
-var levelNames = [levels]string{"exact", "anchored", "shape", "nth"}
+// LevelNames are the names of the levels, the strictest first.
+var LevelNames = []string{"exact", "anchored", "shape", "nth"}
 
 // String is the level's name.
 func (l Level) String() string {
 	if l < 0 || l >= levels {
 		return fmt.Sprintf("Level(%d)", int(l))
 	}
-	return levelNames[l]
+	return LevelNames[l]
 }
 
 // ParseLevel reads a level's name.
 func ParseLevel(name string) (Level, error) {
-	for l, n := range levelNames {
+	for l, n := range LevelNames {
 		if n == name {
 			return Level(l), nil
 		}
 	}
 	return 0, fmt.Errorf(
-		"%q is not a level of matching; use %s%s", name, strings.Join(levelNames[:], ", "),
-		spelling.Hint(name, levelNames[:]))
+		"%q is not a level of matching; use %s%s", name, strings.Join(LevelNames, ", "),
+		spelling.Hint(name, LevelNames))
 }
 
 // reduceTo reduces a form, already without volatile fields, to what counts at a

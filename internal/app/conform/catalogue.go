@@ -203,10 +203,13 @@ func sourceDay(r specs.Requirement) string {
 func fixesText(r specs.Requirement) string {
 	text := wrapWords(r.Fix)
 	for _, row := range r.Fixes {
-		var parts []string
+		parts, says := []string(nil), ""
+		if row.Says != "" {
+			says = `"` + row.Says + `"`
+		}
 		for _, p := range []struct{ name, value string }{
-			{"check is", strings.Join(row.Checks, " or ")}, {"rule is", strings.Join(row.Rules, " or ")},
-			{"finding says", row.Says},
+			{"the check is", strings.Join(row.Checks, " or ")}, {"the rule is", strings.Join(row.Rules, " or ")},
+			{"the finding says", says},
 		} {
 			if p.value != "" {
 				parts = append(parts, p.name+" "+p.value)

@@ -43,8 +43,9 @@ const (
 func (a *app) gatewayCommand() *cobra.Command {
 	var f gatewayFlags
 	cmd := &cobra.Command{
-		Use:   "gateway [NAME] [-- CMD]",
-		Short: "Judge a gateway from both sides, without a key, a model or a network",
+		Use:               "gateway [NAME] [-- CMD]",
+		Short:             "Judge a gateway from both sides, without a key, a model or a network",
+		ValidArgsFunction: cobra.FixedCompletions(profiles.GatewayNames(), cobra.ShellCompDirectiveDefault),
 		Long: `Judge a gateway from both sides: a client of ours asks it, and the strict simulator answers
 behind it. What the client sent is compared with what arrives at the simulator, and what the
 simulator answers with what the client gets.

@@ -22,7 +22,7 @@ var flagGroups = []cli.FlagGroup{
 	{Title: "The agent",
 		Flags: strings.Fields("subject provider workdir in-place env stdin resume-cmd session-pattern mcp-flag acp-permissions isolation")},
 	{Title: "What is judged",
-		Flags: strings.Fields("source ingress filter set websocket seed resume-at in-order foreign")},
+		Flags: strings.Fields("source ingress filter set websocket seed resume-at in-order foreign host side")},
 	{Title: "How cases are run", Flags: strings.Fields("jobs repeat case-timeout timeout shard journal rerun-failed")},
 	{Title: "What turns red", Flags: strings.Fields("strict fail-on fail-on-stray require rules baseline prices")},
 	{Title: "Reports", Flags: strings.Fields("report json share serve output keep")},

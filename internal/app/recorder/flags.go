@@ -161,11 +161,18 @@ func (f *modeFlags) addReplaying(set *pflag.FlagSet) {
 	set.Var(&f.maxAge, "max-age", "replay: fail when the cassette is older, for example 30d")
 }
 
+// checkChoice refuses a value that a flag does not take.
+func checkChoice(flag, value string, known []string) error {
+	if slices.Contains(known, value) {
+		return nil
+	}
+	return cli.Usage("--%s %s: unknown; use %s%s", flag, value, strings.Join(known, ", "), spelling.Hint(value, known))
+}
+
 func (f *modeFlags) checkValues() error {
 	switch {
 	case !slices.Contains(modes, f.mode):
-		return cli.Usage("--mode %s: unknown; use %s%s", f.mode, strings.Join(modes, ", "),
-			spelling.Hint(f.mode, modes))
+		return checkChoice("mode", f.mode, modes)
 	case f.cassette == "" && f.mode != modePass:
 		return cli.Usage("--cassette: missing; name the file to record to or replay from")
 	case !replay.Timing(f.speed).Valid():

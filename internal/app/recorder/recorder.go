@@ -17,8 +17,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
+	"github.com/meerkat-go/conformance/proxy/replay"
+	"github.com/meerkat-go/conformance/simulator"
 	_ "github.com/meerkat-go/conformance/wires/all" // the built-in wires
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // Run executes one command and returns the process's exit code. env is a list
@@ -97,5 +101,14 @@ func rootCommand(f *cli.Frame) *cobra.Command {
 		a.importCommand(), a.exportCommand(), a.recoverCommand(), a.sealCommand(),
 		a.caCommand(),
 	)
+	cli.WalkCommands(root, func(cmd *cobra.Command) {
+		for name, values := range map[string][]string{
+			"mode": modes, "match": replay.LevelNames, "ingress": {proxy.MITM, proxy.BaseURL}, "level": rule.Levels,
+			"provider": simulator.Providers(), "wire": simulator.Providers(), "dialect": simulator.Dialects(),
+		} {
+			complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+			_ = cmd.RegisterFlagCompletionFunc(name, complete) // fails where the command has no such flag
+		}
+	})
 	return root
 }

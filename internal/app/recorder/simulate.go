@@ -99,14 +99,14 @@ func (s *simulateFlags) addTo(cmd *cobra.Command) {
 // resolveFlags checks the flags and finds what they name.
 func (s *simulateFlags) resolveFlags() (err error) {
 	for _, p := range s.config.Providers {
-		if !slices.Contains(simulator.Providers(), p) {
-			return cli.Usage("--provider %s: unknown; use %s%s", p, strings.Join(simulator.Providers(), ", "),
-				spelling.Hint(p, simulator.Providers()))
+		if err := checkChoice("provider", p, simulator.Providers()); err != nil {
+			return err
 		}
 	}
-	if known := simulator.Dialects(); s.config.Dialect != "" && !slices.Contains(known, s.config.Dialect) {
-		return cli.Usage("--dialect %s: unknown; use %s%s", s.config.Dialect, strings.Join(known, ", "),
-			spelling.Hint(s.config.Dialect, known))
+	if s.config.Dialect != "" {
+		if err := checkChoice("dialect", s.config.Dialect, simulator.Dialects()); err != nil {
+			return err
+		}
 	}
 	for _, id := range s.config.Off {
 		if known := ruleIDs(); !slices.Contains(known, id) {
@@ -115,8 +115,7 @@ func (s *simulateFlags) resolveFlags() (err error) {
 		}
 	}
 	if s.config.Level, err = rule.ParseLevel(s.level); err != nil {
-		return cli.Usage("--level %s: unknown; use %s%s", s.level, strings.Join(rule.Levels, ", "),
-			spelling.Hint(s.level, rule.Levels))
+		return checkChoice("level", s.level, rule.Levels)
 	}
 	if s.config.Pace < 0 {
 		return cli.Usage("--pace %v: is below 0; no pause is 0", s.config.Pace)

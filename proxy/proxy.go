@@ -1,6 +1,7 @@
 // Package proxy accepts an agent's requests and passes them to a handler: a
-// recorder or a replayer. Agents reach it as an intercepting HTTPS proxy
-// ([MITM]) or, when asked for, by a plain base URL ([BaseURL]).
+// recorder (package record shows the way of a reply to the file) or a replayer
+// (package replay). Agents reach it as an intercepting HTTPS proxy ([MITM]) or,
+// when asked for, by a plain base URL ([BaseURL]).
 //
 // Start with [Config] and [New]; [Proxy.URLFor] is what a client is given:
 //

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"net/http"
@@ -277,7 +278,7 @@ func (c *comparer) compareWords(was, is, err, gotErr *tree.Node) {
 	if c.wire == c.upstreamWire {
 		for _, d := range diffBodies(c.wire, was, is) {
 			if d.path != "request_id" {
-				changes = append(changes, d.path+" was "+d.changeText())
+				changes = append(changes, cmp.Or(d.path, "the body")+" was "+d.changeText())
 			}
 		}
 	}

@@ -13,7 +13,7 @@
 //	}, "What is in this folder?")
 //
 // Inside, the loop is a pure function, step, from a state and an input to the
-// next state and a list of effects. A thin driver performs the effects:
+// next state and a list of effects (step.go). A thin driver performs the effects (driver.go):
 //
 //	begin ─▶ call ─▶ reply ─▶ run tools ─▶ tools done ─▶ call …
 //	            ╰▶ failure ─▶ wait ─▶ call

@@ -9,8 +9,8 @@
 //	              │  └ end of the reply, held until saved
 //	              ▼
 //	           exchange ──▶ saver: what waits is a batch                     save.go
-//	                          │ build ─▶ judge ─▶ redact ─▶ gate (─▶ mask)   each exchange
-//	                          │ observe ─▶ journal ─▶ report                 in order
+//	                          │ build ─▶ judge ─▶ redact ─▶ gate (─▶ mask)   prepare, each exchange
+//	                          │ observe ─▶ journal ─▶ report                 saveBatch, in order
 //	                          ▼
 //	           cassette.Writer: the item, its seal, the file.partial;  Close: revise, verify, rename
 //

@@ -292,10 +292,13 @@ func Duties() ([]Duty, error) {
 }
 
 // FindDuty returns the duty with an id, nil if there is none.
-func FindDuty(id string) *Duty {
+func FindDuty(id string) *Duty { return dutiesByID()[id] }
+
+var dutiesByID = sync.OnceValue(func() map[string]*Duty {
 	all, _ := loadDuties()
-	if i := slices.IndexFunc(all, func(d Duty) bool { return d.ID == id }); i >= 0 {
-		return &all[i]
+	byID := map[string]*Duty{}
+	for i := range all {
+		byID[all[i].ID] = &all[i]
 	}
-	return nil
-}
+	return byID
+})

@@ -61,9 +61,11 @@ func decodeHead(data string, n int) []byte {
 	return head
 }
 
-// imageAsText matches an image in base64 that stands inside a text, from a thousand
-// characters on: shorter ones are icons and examples.
-var imageAsText = regexp.MustCompile(`(?:data:image/[a-z+.-]+;base64,|iVBORw0KGgo|/9j/4[A-Z]|R0lGOD[dl]h|UklGR)[A-Za-z0-9+/]{1000}`)
+// imageAsText matches an image in base64 that stands inside a text.
+var imageAsText = regexp.MustCompile(`(?:data:image/[a-z+.-]+;base64,|iVBORw0KGgo|/9j/4[A-Z]|R0lGOD[dl]h|UklGR)[A-Za-z0-9+/]+`)
+
+// leastImageAsText is the length in bytes of such a match that is no icon and no example.
+const leastImageAsText = 1000
 
 // imagesAreNoText: as text an image costs a token for one or two characters, and the model does not see it.
 func imagesAreNoText(s *Seen, p *Pass) {
@@ -75,7 +77,12 @@ func imagesAreNoText(s *Seen, p *Pass) {
 		if it.What == wire.Result {
 			text = it.Words()
 		}
-		if p.Observe(); imageAsText.MatchString(text) {
+		p.Observe()
+		if len(text) < leastImageAsText {
+			continue
+		}
+		isImage := func(match string) bool { return len(match) >= leastImageAsText }
+		if slices.ContainsFunc(imageAsText.FindAllString(text, -1), isImage) {
 			p.Report(it.Place.Path, "%s holds an image in base64 as text, of %d bytes altogether", it.What, len(text))
 		}
 	}

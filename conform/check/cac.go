@@ -251,7 +251,7 @@ func marksAreReached(s *Trace, r *report) {
 		}
 		was, is := then.req.Marks, now.req.Marks
 		count, isKnown := then.cachedTokens()
-		if len(was) == 0 || !isKnown || count.total() == 0 {
+		if len(was) == 0 || !isKnown || count.total() == 0 || now.reply.End == wire.Refused { // a refused one reads no cache
 			return
 		}
 		r.addObserved(1)

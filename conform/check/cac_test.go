@@ -147,6 +147,7 @@ func TestBranchesHaveMarksOfTheirOwn(t *testing.T) {
 	begin, goOn := claude(0, "s", marked), claude(1, "s", marked+`,`+said+`,{"role":"user","content":"Mend it."}`)
 	fork := claude(2, "s", unmarked+`,`+said+`,{"role":"user","content":"Explain it."}`)
 	agent := claude(1, "You explain.", unmarked+`,`+said+`,{"role":"user","content":"Explain it."}`)
+	refused := asked(1, evidence.Anthropic, string(fork.Request.Body), 400, errorShapes["anthropic"])
 	gpt := func(i int, key, input string) evidence.Exchange {
 		return asked(i, evidence.OpenAI, `{"model":"gpt-5.4","store":false,"prompt_cache_key":"`+key+
 			`","input":[{"role":"user","content":"Look."}`+input+`]}`, 200,
@@ -158,9 +159,10 @@ func TestBranchesHaveMarksOfTheirOwn(t *testing.T) {
 		exchanges []evidence.Exchange
 		findings  int
 	}{
-		"a fork":           {"CAC-003/marks", []evidence.Exchange{begin, goOn, fork}, 0},
-		"a sub-agent":      {"CAC-003/marks", []evidence.Exchange{begin, agent}, 0},
-		"one that goes on": {"CAC-003/marks", []evidence.Exchange{begin, fork}, 1},
+		"a fork":              {"CAC-003/marks", []evidence.Exchange{begin, goOn, fork}, 0},
+		"a sub-agent":         {"CAC-003/marks", []evidence.Exchange{begin, agent}, 0},
+		"one that goes on":    {"CAC-003/marks", []evidence.Exchange{begin, fork}, 1},
+		"one that is refused": {"CAC-003/marks", []evidence.Exchange{begin, refused}, 0},
 		"a fork with its key": {"CAC-004/cache-key",
 			[]evidence.Exchange{gpt(0, "a", ""), gpt(1, "a", answer+`Mend it."}`), gpt(2, "b", answer+`Explain it."}`)},
 			0},

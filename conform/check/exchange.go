@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -328,7 +329,14 @@ func textAround(s string, at int) string {
 func refusalOf(x *exchange, at wire.Place, rule string) string {
 	if x.refusal.Kind == RefusedForm && !x.Missed &&
 		(rule != "" && x.refusal.Rule == rule || at.Path != "" && placeOfRefusal(x).Path == at.Path) {
-		return fmt.Sprintf("%s refused the request: %q", x.serverName(), cutText(x.refusal.Words, 200))
+		words, steps := x.refusal.Words, tree.Steps(at.Path)
+		for line := range strings.SplitSeq(wordsOf(x), "\n") { // Gemini has a line for each fault
+			if len(steps) > 0 && strings.Contains(line, strconv.Quote(steps[len(steps)-1])) {
+				words = presentWords(line)
+				break
+			}
+		}
+		return fmt.Sprintf("%s refused the request: %q", x.serverName(), cutText(words, 200))
 	}
 	return ""
 }

@@ -317,6 +317,60 @@ func TestQuotedOnlyWhereItBelongs(t *testing.T) {
 	}
 }
 
+// TestQuotedLine: of a refusal that names several faults a finding quotes the line about its own.
+func TestQuotedLine(t *testing.T) {
+	body := `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"grep","parameters":{"type":"OBJECT","properties":{"a":{"type":["string","null"]},"b":{"type":"INTEGER","exclusiveMinimum":0}}}}]}]}`
+	const first = `Unknown name \"type\" at 'tools[0].function_declarations[0].parameters.properties[0].value': Proto field is not repeating, cannot start list.`
+	const second = `Unknown name \"exclusiveMinimum\" at 'tools[0].function_declarations[0].parameters.properties[1].value': Cannot find field.`
+	got := find(t, "PAR-006/known").Run(recording(asked(0, evidence.Gemini, body, 400,
+		`{"error":{"code":400,"message":"`+first+`\n`+second+`","status":"INVALID_ARGUMENT"}}`))).Findings
+	if len(got) != 1 || !strings.Contains(got[0].Refusal, "exclusiveMinimum") || strings.Contains(got[0].Refusal, "list") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestRefusedPartialTurn: a broken reply in the history is a warning, unless the provider refuses the very message in
+// which it stands.
+func TestRefusedPartialTurn(t *testing.T) {
+	const user = `{"role":"user","content":"Say something long."}`
+	const thought = `,{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"c2lnMDAx"}]}`
+	body := func(messages string) string {
+		return `{"model":"claude-opus-4-5","max_tokens":9000,"stream":true,"thinking":{"type":"enabled","budget_tokens":2000},"messages":[` +
+			messages + `]}`
+	}
+	cut := asked(0, evidence.Anthropic, body(user), 200, `event: message_start
+data: {"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","model":"claude-opus-4-5","content":[],"stop_reason":null,"usage":{"input_tokens":8,"output_tokens":1}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Hm."}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2lnMDAx"}}
+
+`)
+	cut.Response.End = "reset"
+	cut.Response.Header.Set("Content-Type", "text/event-stream")
+	for _, c := range []struct {
+		words string
+		want  specs.Consequence
+		rule  string
+	}{
+		{"messages.1: The final block in an assistant message cannot be `thinking`.", specs.Refused, "A-40"},
+		{"messages.0.content: Input should be a valid list", "", "§4"},
+	} {
+		refused := asked(1, evidence.Anthropic, body(user+thought), 400,
+			strings.Replace(errorShapes["anthropic"], "WORDS", c.words, 1))
+		got := find(t, "STR-007/partial-turn").Run(recording(cut, refused)).Findings
+		if len(got) != 1 || got[0].Consequence != c.want || got[0].Rule != c.rule ||
+			strings.Contains(got[0].Message, "refused the request") != (c.want == specs.Refused) {
+			t.Errorf("%s: %+v", c.words, got)
+		}
+	}
+}
+
 // TestCorpusRefusals: every recorded refusal is classified, those for the form are
 // reported with their words, and nothing else is.
 func TestCorpusRefusals(t *testing.T) {

@@ -30,7 +30,7 @@ func signatureBytes(s *Trace, r *report) {
 				s.describeToken(l.to, was.Token, is.Token))
 		}
 	})
-	s.inventedTokens(r, wires.SignedThinking, "A-37", (*wire.Item).Continuity)
+	s.inventedTokens(r, wires.SignedThinking, "A-37", "A-34", (*wire.Item).Continuity)
 }
 
 func thinkingText(s *Trace, r *report) {
@@ -61,7 +61,7 @@ func thinkingKept(s *Trace, r *report) {
 			}
 		}
 		for _, i := range l.missing {
-			if it := l.reply(i); it.Continuity() && it.HasToken && it.Token != "" {
+			if it := l.reply(i); it.Continuity() && it.HasToken && it.Token != "" && !l.isRetyped(i) {
 				r.addObserved(1)
 				f := r.addLostItem(l, i, "A-37", "%s block %s of the open turn is not sent back", it.What,
 					rules.Mask(it.Token))
@@ -69,6 +69,11 @@ func thinkingKept(s *Trace, r *report) {
 			}
 		}
 	}
+}
+
+// isRetyped reports whether item i of the reply was sent back as a block of another type.
+func (l *link) isRetyped(i int) bool {
+	return slices.ContainsFunc(l.extra, func(q int) bool { return l.sent(q).Token == l.reply(i).Token })
 }
 
 // lostThinking says what it leads to that thinking of the open turn is left out: a
@@ -166,7 +171,7 @@ func thinkingContiguous(s *Trace, r *report) {
 		holeItem := 0
 		for _, l := range x.replays {
 			for i := range l.from.reply.Items {
-				it, sent := l.reply(i), l.sentFor(i) != nil
+				it, sent := l.reply(i), l.sentFor(i) != nil || l.isRetyped(i)
 				switch {
 				case !it.Continuity() || it.Token == "":
 				case !sent && kept > 0 && hole == nil:

@@ -216,7 +216,7 @@ func (s *Trace) isOfOtherConversation(x *exchange, it *wire.Item) bool {
 
 // inventedTokens adds a finding for each token that stands among what is sent back of
 // a reply and that the reply did not issue.
-func (s *Trace) inventedTokens(r *report, of wires.Habit, rule string, isCarrier func(it *wire.Item) bool) {
+func (s *Trace) inventedTokens(r *report, of wires.Habit, rule, ofType string, isCarrier func(it *wire.Item) bool) {
 	for _, l := range s.links {
 		for _, q := range l.extra {
 			it := l.sent(q)
@@ -224,13 +224,17 @@ func (s *Trace) inventedTokens(r *report, of wires.Habit, rule string, isCarrier
 				continue
 			}
 			r.addObserved(1)
-			if from, ok := s.issued[originKey(it.Token)]; ok {
+			switch from, ok := s.issued[originKey(it.Token)]; {
+			case !ok:
+				r.addFinding(l.to, it.Place, rule, "%s block %s was not emitted by the reply it stands in (exchange %d)",
+					it.What, rules.Mask(it.Token), l.from.Index)
+			case from.x == l.from && from.it.What != it.What:
+				r.addChange(l, it.Place, from.it.Place, ofType, "%s block %s came back as a %s block", from.it.What,
+					rules.Mask(it.Token), it.What)
+			default:
 				r.addFinding(l.to, it.Place, rule, "%s stands among what exchange %d emitted and carries %s", it.What,
 					l.from.Index, from.describe(it.Token))
-				continue
 			}
-			r.addFinding(l.to, it.Place, rule, "%s block %s was not emitted by the reply it stands in (exchange %d)",
-				it.What, rules.Mask(it.Token), l.from.Index)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func finalBlob(s *Trace, r *report) {
 				s.describeToken(l.to, was.Token, is.Token))
 		}
 	})
-	s.inventedTokens(r, wires.EncryptedItems, "O-15", (*wire.Item).Continuity)
+	s.inventedTokens(r, wires.EncryptedItems, "O-15", "O-15", (*wire.Item).Continuity)
 }
 
 // reasoningKept: reasoning that led to calls is sent back with them while the

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,10 +38,16 @@ func partialTurn(s *Trace, r *report) {
 			if x.Response.End == clientAbort && l.sent(l.items[0]).What == wire.Text {
 				continue // the user has seen it and called the rest off
 			}
-			r.addFinding(l.to, l.sent(l.items[0]).Place, "§4",
-				"%s of a %s stream is sent back as if the turn were whole (%s)",
-				l.sent(l.items[0]).What, x.reply.End, emittedAt(x, x.reply.Items[0].Place)).Emitted = emissionAt(x,
-				x.reply.Items[0].Place)
+			first, emitted, rule := l.sent(l.items[0]), x.reply.Items[0].Place, "§4"
+			message, _, _ := strings.Cut(first.Place.Path, "]")
+			if strings.HasPrefix(placeOfRefusal(l.to).Path, message+"]") {
+				rule = cmp.Or(l.to.refusal.Rule, rule)
+			}
+			f := r.addFinding(l.to, first.Place, rule, "%s of a %s stream is sent back as if the turn were whole (%s)",
+				first.What, x.reply.End, emittedAt(x, emitted))
+			if f.Emitted = emissionAt(x, emitted); f.Refusal != "" {
+				f.Consequence = specs.Refused
+			}
 		}
 	}
 }

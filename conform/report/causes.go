@@ -97,7 +97,7 @@ var symptoms = map[string]string{
 	"ORD-010/sent-once":     " ORD-010/sent-once ORD-005/unique-calls ORD-005/unique-items ",
 	"SIG-014/call-signed":   " SIG-017/signed-parts ",
 	"SIG-016/same-part":     " SIG-014/call-signed SIG-017/signed-parts ",
-	"STR-007/partial-turn":  " SIG-009/followed ",
+	"STR-007/partial-turn":  " SIG-009/followed ORD-014/nothing-empty PAR-003/history ",
 }
 
 // leadsTo reports whether a breach of one check trips another one.

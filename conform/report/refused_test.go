@@ -106,6 +106,8 @@ func TestCauses(t *testing.T) {
 			f("ORD-002/single-result", "contents[2].parts[1]", Fail, 2)}, "ORD-002/single-result#0,"},
 		"a part of a turn": {[]*Finding{f("SIG-009/followed", "input[7]", Warn, 3),
 			f("STR-007/partial-turn", "input[7]", Warn, 3)}, "STR-007/partial-turn#0,"},
+		"a refused message of a part": {[]*Finding{f("PAR-003/history", "messages[1].content[0]", Fail, 1),
+			f("STR-007/partial-turn", "messages[1].content[0]", Fail, 1)}, "STR-007/partial-turn#0,"},
 		"a refused part": {[]*Finding{f("SIG-009/followed", "input[7]", Fail, 3),
 			f("STR-007/partial-turn", "input[7]", Warn, 3)}, ",SIG-009/followed#0"},
 		"the provider's words":  {[]*Finding{f("ERR-001/form", "", Fail, 1), refused}, "SRV-006/asked#0,"},

@@ -6,16 +6,19 @@ import (
 )
 
 // TestSilentCases holds that cases which show nothing for the same reason are named
-// together: an agent whose every request is refused is explained once.
+// together: an agent whose every request is refused is explained once. The verdict names the worst breach as well.
 func TestSilentCases(t *testing.T) {
-	silent := func(name, reason string) Result {
-		return Result{Check: "A-1/a", Requirement: "A-1", Case: name, Verdict: NotTestable, Reason: reason}
+	silent := func(check, name, reason string) Result {
+		return Result{Check: check + "/a", Requirement: check, Case: name, Verdict: NotTestable, Reason: reason}
 	}
+	const refused = "it exited 1: no top_p"
+	warned := Result{Check: "TOOL-001/a", Requirement: "TOOL-001", Case: "two/openai", Verdict: Warn,
+		Findings: []Finding{{Check: "TOOL-001/a", Requirement: "TOOL-001", Verdict: Warn, Message: "no mark"}}}
 	var out strings.Builder
 	NewTerminal(&out, false).Run(NewRun(Run{}, []Result{
-		silent("one/openai", "it exited 1: no top_p"), silent("one/openai", "it exited 1: no top_p"),
-		silent("two/openai", "it timed out"),
-		silent("three/openai", "it exited 1: no top_p"), silent("zero/openai", "it exited 1: no top_p"),
+		silent("A-1", "one/openai", refused), silent("A-1", "three/openai", refused),
+		silent("A-1", "two/openai", "it timed out"), silent("A-1", "zero/openai", refused),
+		silent("A-2", "one/openai", refused), silent("A-2", "three/openai", refused), warned,
 	}))
 	const want = `not-testable   one/openai  (2 checks)
     it exited 1: no top_p
@@ -23,7 +26,8 @@ func TestSilentCases(t *testing.T) {
 not-testable   two/openai  (1 check)
     it timed out
 `
-	if !strings.Contains(out.String(), want) {
-		t.Errorf("got\n%swant\n%s", out.String(), want)
+	const verdict = "4 not-testable, 1 warn: it exited 1; TOOL-001 is broken (Answer "
+	if !strings.Contains(out.String(), want) || !strings.Contains(out.String(), verdict) {
+		t.Errorf("got\n%swant\n%s%s", out.String(), want, verdict)
 	}
 }

@@ -228,9 +228,9 @@ func (i issue) side() string {
 const aboutServer = "about the server, not your agent:"
 
 // reason says in one sentence why the report has its verdict: how many causes have which verdict,
-// and which duty the worst one breaks, or why nothing could be tested. It is empty without any cause.
+// which duty the worst one breaks, and why nothing could be tested. It is empty without any cause.
 func (v *view) reason() string {
-	counts, ofServer, worst := Counts{}, Counts{}, ""
+	counts, ofServer, worst, isBroken := Counts{}, Counts{}, "", false
 	for _, i := range v.sorted() {
 		if i.side() != "" {
 			ofServer[i.verdict]++
@@ -238,17 +238,17 @@ func (v *view) reason() string {
 		}
 		counts[i.verdict] += 1 + i.otherCount*min(1,
 			i.checks) // each case that shows nothing counts, a cause counts once
-		if worst != "" {
+		if isBroken || worst != "" && i.finding == nil {
 			continue
 		}
-		if worst, _, _ = strings.Cut(i.reason, ": "); i.finding == nil {
-			worst = strings.TrimSpace(cmp.Or(worst, i.check))
-			continue
+		why, _, _ := strings.Cut(i.reason, ": ")
+		if why = cmp.Or(why, i.check); i.finding != nil {
+			isBroken, why = true, i.finding.Requirement+" is broken"
+			if r, err := specs.FindRequirement(i.finding.Requirement); err == nil {
+				why = fmt.Sprintf("%s (%s)", why, r.Title)
+			}
 		}
-		worst = i.finding.Requirement + " is broken"
-		if r, err := specs.FindRequirement(i.finding.Requirement); err == nil {
-			worst = fmt.Sprintf("%s (%s)", worst, r.Title)
-		}
+		worst = strings.Trim(worst+"; "+why, "; ")
 	}
 	text := counts.String() + ": " + worst
 	if worst == "" {
@@ -367,6 +367,7 @@ func (r *Run) view() *view {
 			}
 		}
 	}
+	slices.SortStableFunc(silent, func(a, b issue) int { return cmp.Compare(a.where, b.where) })
 	for _, i := range silent {
 		v.addReason(i)
 	}

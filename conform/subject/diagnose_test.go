@@ -69,6 +69,8 @@ func TestExplain(t *testing.T) {
 			[]string{"does not trust conform's certificate"}},
 		{"logs in", notice(proxy.Refused, "auth.openai.com:443"), "mitm",
 			[]string{"logs in at auth.openai.com:443 instead of using a key"}},
+		{"finds no key", process(1, "TypeError: fetch failed\nLoadAPIKeyError: Google Generative AI API key is missing. Pass it"), "base-url",
+			[]string{"wants a login or a key", "--env NAME=KEY", "API key is missing"}},
 		{"wants a login", process(1, "Not logged in · Please run /login"), "mitm",
 			[]string{"wants a login", "Please run /login"}},
 		{"another host", notice(proxy.Refused, "llm.example.com:443"), "mitm",
@@ -82,7 +84,7 @@ func TestExplain(t *testing.T) {
 			[]string{"said: Error: request with "}},
 		{"floods", process(3, "Error: not this\n"+strings.Repeat("noise \x1b[2J\xff\u202e\n", 1<<19)+
 			"Error: disk is full"), "mitm", []string{"it exited 3 and said: Error: disk is full"}},
-		{"waits", slow, "mitm", []string{"sent nothing in time", "said: waiting"}},
+		{"waits", slow, "mitm", []string{"sent nothing in time", "it may not use HTTPS_PROXY", "said: waiting"}},
 		{"speaks Completions", chat, "mitm",
 			[]string{"speaks the Completions API (POST api.openai.com/v1/completions), which conform does not judge; set the agent to"}},
 		{"speaks to Bedrock", notice(proxy.Refused, "bedrock-runtime.us-east-1.amazonaws.com:443"), "mitm",

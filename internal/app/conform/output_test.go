@@ -48,7 +48,7 @@ func TestInterruptedRun(t *testing.T) {
 	if got := Run(ctx, []string{"run", "--filter", "SIG-001", "--report", "json=" + path}, nil, &out, &errs, nil); got != report.ExitInterrupted {
 		t.Errorf("exit %d", got)
 	}
-	if !strings.Contains(errs.String(), "conform: interrupted after 0 results; run it again for a verdict") {
+	if !strings.Contains(errs.String(), "conform: interrupted after 0 results; run it again for a verdict; with --journal FILE a run goes on") {
 		t.Error(errs.String())
 	}
 	if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), "no case of this run shows it") {
@@ -65,7 +65,7 @@ func TestInterruptedPreflight(t *testing.T) {
 	var out, errs bytes.Buffer
 	got := Run(ctx, []string{"run", "--report", "json=" + path, "--", os.Args[0], "{prompt}"}, nil, &out, &errs, nil)
 	if got != report.ExitInterrupted ||
-		errs.String() != "conform: interrupted after 0 results; run it again for a verdict\n" {
+		errs.String() != "conform: interrupted after 0 results; run it again for a verdict; with --journal FILE a run goes on where it was interrupted\n" {
 		t.Errorf("exit %d, %s", got, errs.String())
 	}
 	if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), `"exit": 130`) {

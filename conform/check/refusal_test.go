@@ -329,11 +329,11 @@ func TestQuotedLine(t *testing.T) {
 	}
 }
 
-// TestRefusedPartialTurn: a broken reply in the history is a warning, unless the provider refuses the very message in
+// TestRefusedPartialTurn: a broken reply in the history is a warning, unless the provider refuses it, or the message in
 // which it stands.
 func TestRefusedPartialTurn(t *testing.T) {
 	const user = `{"role":"user","content":"Say something long."}`
-	const thought = `,{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"c2lnMDAx"}]}`
+	const thought = `,{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"c2lnMDAx"},{"type":"text","text":"So."}]}`
 	body := func(messages string) string {
 		return `{"model":"claude-opus-4-5","max_tokens":9000,"stream":true,"thinking":{"type":"enabled","budget_tokens":2000},"messages":[` +
 			messages + `]}`
@@ -359,6 +359,8 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta",
 		rule  string
 	}{
 		{"messages.1: The final block in an assistant message cannot be `thinking`.", specs.Refused, "A-40"},
+		{"messages.1.content.0.signature: Field required", specs.Refused, "A-6"},
+		{"messages.1.content.1.text: Input should be a valid string", "", "§4"},
 		{"messages.0.content: Input should be a valid list", "", "§4"},
 	} {
 		refused := asked(1, evidence.Anthropic, body(user+thought), 400,

@@ -40,7 +40,9 @@ func partialTurn(s *Trace, r *report) {
 			}
 			first, emitted, rule := l.sent(l.items[0]), x.reply.Items[0].Place, "§4"
 			message, _, _ := strings.Cut(first.Place.Path, "]")
-			if strings.HasPrefix(placeOfRefusal(l.to).Path, message+"]") {
+			at := placeOfRefusal(l.to).Path
+			isIn := func(p pair) bool { return strings.HasPrefix(at, l.sent(p.q).Place.Path) }
+			if at == message+"]" || slices.ContainsFunc(l.pairs, isIn) {
 				rule = cmp.Or(l.to.refusal.Rule, rule)
 			}
 			f := r.addFinding(l.to, first.Place, rule, "%s of a %s stream is sent back as if the turn were whole (%s)",

@@ -99,7 +99,7 @@ type Source struct {
 
 // Applies narrows a requirement. An empty list means all.
 type Applies struct {
-	// Provider is any of anthropic, openai, gemini.
+	// Provider holds names of wires.
 	Provider []string `yaml:"provider,omitempty" data:"is=provider,unique" json:"provider,omitempty"`
 	// Source is any of cassette, simulator, live, recording: what the evidence
 	// came from (conform/evidence).

@@ -73,7 +73,7 @@ Exits 1 when a provider refuses something, 2 when no tool can be read. --json pr
 			})
 		},
 	}
-	flags.addTo(cmd, "judge for these providers only: anthropic, openai, gemini")
+	flags.addTo(cmd, "judge for these providers only: "+strings.Join(lint.Providers(), ", "))
 	return cmd
 }
 

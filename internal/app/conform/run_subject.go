@@ -18,6 +18,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // subjectFlags say which agent is judged.
@@ -60,7 +61,8 @@ func (f *commandFlags) addTo(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.env, "env", nil, "variable for the agent behind --: `NAME=VALUE`")
 	f.workdirFlags.addTo(flags)
 	flags.StringSliceVar(&f.providers, "provider", nil,
-		"run no other providers than these: anthropic, openai, gemini (default: all that the agent has; for one behind --, what a first prompt shows)")
+		"run no other providers than these: "+strings.Join(wires.Names(), ", ")+
+			" (default: all that the agent has; for one behind --, what a first prompt shows)")
 }
 
 // takeArguments takes the command behind --. Other arguments are mistakes.

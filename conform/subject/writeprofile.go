@@ -122,8 +122,12 @@ func (o *Observation) Text() string {
 	for _, w := range o.Ways {
 		fmt.Fprintf(&b, "\n%s: ", w.Ingress)
 		if w.Works {
-			fmt.Fprintf(&b, "works, %d of %d calls accepted, %d streamed, exit %d, %d ms\n", w.Accepted, w.Calls,
-				w.Streams, w.Exit, w.DurationMS)
+			end := fmt.Sprintf("exit %d,", w.Exit)
+			if w.Exit < 0 {
+				end = "had to be ended after"
+			}
+			fmt.Fprintf(&b, "works, %d of %d calls accepted, %d streamed, %s %d ms\n", w.Accepted, w.Calls, w.Streams,
+				end, w.DurationMS)
 		} else {
 			fmt.Fprintf(&b, "does not work: %s\n", terminal.Line(w.Problem))
 		}

@@ -75,6 +75,9 @@ func toyAgent() {
 		host = base
 	}
 	askAnthropic(host, key, prompt, fault == "flood") // with a tool it plays cases, and never answers a call
+	if fault == "stays" {
+		_ = http.ListenAndServe("127.0.0.1:0", nil)
+	}
 }
 
 // askAnthropic asks and prints the answer.

@@ -189,14 +189,8 @@ func freezeRequirements(catalogue []Requirement, frozen []frozenRequirement) (se
 	return set
 }
 
-// milderConsequence returns the consequence that is less severe.
-func milderConsequence(a, b Consequence) Consequence {
-	order := append(slices.Clone(Consequences), None) // the worst first
-	if slices.Index(order, a) > slices.Index(order, b) {
-		return a
-	}
-	return b
-}
+// Severity is the place in [Severities].
+func (c Consequence) Severity() int { return slices.Index(Severities, c) }
 
 // Consequence says what a breach of a requirement leads to. A refused or unsafe
 // breach is a failure, any other one a warning.
@@ -231,6 +225,9 @@ var Consequences = []Consequence{Refused, Unsafe, Degraded, Wasteful}
 
 // ServerConsequences lists those of what a server does, the worst first.
 var ServerConsequences = []Consequence{Crash, Wrong, Degraded, Cosmetic}
+
+// Severities are all consequences, the mildest first.
+var Severities = []Consequence{None, Cosmetic, Wasteful, Degraded, Wrong, Unsafe, Refused, Crash}
 
 // IsFailure reports whether a breach is a failure rather than a warning.
 func (c Consequence) IsFailure() bool { return c == Refused || c == Unsafe || c == Crash || c == Wrong }

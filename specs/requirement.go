@@ -163,8 +163,10 @@ const (
 func (r Requirement) ConsequenceAt(at Place) Consequence {
 	if f := r.frozen; f != nil {
 		r.frozen = nil
-		return milderConsequence(r.ConsequenceAt(at), Requirement{ID: f.ID, Consequence: f.Consequence, Where: f.Where,
-			Since: f.Since, Until: f.Until}.ConsequenceAt(at))
+		then := Requirement{ID: f.ID, Consequence: f.Consequence, Where: f.Where, Since: f.Since, Until: f.Until}
+		if was := then.ConsequenceAt(at); was.Severity() < r.ConsequenceAt(at).Severity() {
+			return was
+		}
 	}
 	if !isInForce(r.Since, r.Until, at.Date) {
 		return None

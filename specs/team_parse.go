@@ -161,7 +161,7 @@ func (p *teamRuleParser) resolveUses() {
 	if r.Consequence == "" {
 		r.Consequence, r.Where = base.Consequence, base.Where
 	}
-	if milderConsequence(r.Consequence, base.Consequence) != base.Consequence && !r.Consequence.IsFailure() {
+	if r.Consequence.Severity() < base.Consequence.Severity() && !r.Consequence.IsFailure() {
 		p.addFault("consequence",
 			"%s contradicts %s, which is %s: a rule cannot make ours milder; list what is known in a baseline instead",
 			r.Consequence, base.ID, base.Consequence)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
 	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
@@ -240,6 +241,25 @@ func TestBrowserOpensFromDisk(t *testing.T) {
 	b.visit("#/case/" + url.PathEscape(trimmed) + "/exchange/1")
 	b.waitFor(`document.querySelectorAll(".octets .item").length > 5`)
 	b.expectQuiet("file:")
+}
+
+// The causes of one verdict stand in the order of what they lead to.
+func TestBrowserShowsTheWorstConsequenceFirst(t *testing.T) {
+	builder, rule := inspector.NewBuilder(inspector.Options{}), allRules(t)[0]
+	var results []report.Result
+	for _, consequence := range []specs.Consequence{specs.Wrong, specs.Refused, specs.Unsafe, specs.Crash} {
+		results = append(results, report.Result{Requirement: rule.Requirement.ID, Check: rule.Check.ID,
+			Verdict: report.Fail, Findings: []report.Finding{{Requirement: rule.Requirement.ID, Check: rule.Check.ID,
+				Verdict: report.Fail, Consequence: consequence, Message: "block is " + string(consequence)}}})
+	}
+	builder.Add(inspector.Observation{Name: "case", Provider: "anthropic", Results: results})
+	b := openTab(t, savePage(t, builder.Page(inspector.Head{Kind: "run"})), 1280, 800)
+	b.visit("#/")
+	b.waitFor(`document.querySelectorAll(".cause h3 a").length === 4`)
+	const heads = `[...document.querySelectorAll(".cause h3 a")].map((e) => e.innerText.split(" ").pop()).join()`
+	if got := eval[string](b, heads); got != "crash,refused,unsafe,wrong" {
+		t.Errorf("the causes stand in the order %q", got)
+	}
 }
 
 func TestBrowserShowsTheDifferentByte(t *testing.T) {

@@ -67,6 +67,33 @@ func TestFindingsOfOneCaseAreShown(t *testing.T) {
 	}
 }
 
+// Within one verdict the finding with the worst consequence comes first, in every form of the report.
+func TestWorstConsequenceComesFirst(t *testing.T) {
+	order := []specs.Consequence{specs.Crash, specs.Refused, specs.Unsafe, specs.Wrong, specs.Degraded, specs.Wasteful,
+		specs.Cosmetic}
+	var all []Result
+	for i := range order {
+		consequence := order[len(order)-1-i]
+		all = append(all, lostBlock("case", "", string(consequence)+" block", consequence))
+	}
+	run := NewRun(Run{Subject: Subject{Name: "rkat"}}, all)
+	var text, page bytes.Buffer
+	NewTerminal(&text, false).Run(run)
+	if err := run.WriteMarkdown(&page); err != nil {
+		t.Fatal(err)
+	}
+	for form, said := range map[string]string{"text": text.String(), "Markdown": page.String()} {
+		last := 0
+		for _, consequence := range order {
+			at := strings.Index(said, string(consequence)+" block")
+			if at < last {
+				t.Errorf("%s: the finding %s does not stand in its place:\n%s", form, consequence, said)
+			}
+			last = at
+		}
+	}
+}
+
 // A requirement that one case shows is not untested because another shows nothing. Of
 // what was seen the worst counts.
 func TestAreasCountWhatWasSeen(t *testing.T) {

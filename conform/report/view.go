@@ -41,14 +41,15 @@ func (v *view) oneLine() string { return strings.ReplaceAll(v.heading, "\n", "; 
 // issue is something that is not as it should be: one cause with what follows from it, or a
 // result without findings.
 type issue struct {
-	verdict Verdict
-	check   string // or a requirement, "" for what is about the whole case
-	where   string // a case, or the path of a recording
-	file    string // the recording
-	finding *Finding
-	follows []*Finding
-	reason  string
-	checks  int // how many checks of a case the reason is one for
+	verdict  Verdict
+	severity int    // of the consequence of the finding
+	check    string // or a requirement, "" for what is about the whole case
+	where    string // a case, or the path of a recording
+	file     string // the recording
+	finding  *Finding
+	follows  []*Finding
+	reason   string
+	checks   int // how many checks of a case the reason is one for
 	// others are the first of the other cases or recordings that show the same; otherCount
 	// counts all of them, last is the last one.
 	others     []string
@@ -106,7 +107,7 @@ func Kind(f *Finding) string { return fmt.Sprint(kindOf("", f)) }
 // addFinding adds a cause. number counts the findings of its check in the case.
 func (v *view) addFinding(client string, number int, i issue) {
 	f, kind := i.finding, kindOf(client, i.finding)
-	i.check, i.verdict = f.Check, f.Verdict
+	i.check, i.verdict, i.severity = f.Check, f.Verdict, f.Consequence.Severity()
 	v.byID[fmt.Sprintf("%s#%d %s", f.Check, number, i.where)] = v.add(kind, i)
 }
 
@@ -212,7 +213,7 @@ func (i issue) detailLines() (list []detail) {
 // sorted returns the issues, the worst first; those about the source of the replies come last.
 func (v *view) sorted() []issue {
 	return slices.SortedStableFunc(slices.Values(v.issues), func(a, b issue) int {
-		return cmp.Or(len(a.side())-len(b.side()), b.verdict.Rank()-a.verdict.Rank())
+		return cmp.Or(len(a.side())-len(b.side()), b.verdict.Rank()-a.verdict.Rank(), b.severity-a.severity)
 	})
 }
 

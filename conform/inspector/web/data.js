@@ -18,6 +18,10 @@ const SIGNS = {
 const ORDER = Object.keys(SIGNS);
 const rank = (verdict) => ORDER.indexOf(verdict);
 
+/** What a breach leads to, the worst first. */
+const HARMS = ["crash", "refused", "unsafe", "wrong", "degraded", "wasteful", "cosmetic"];
+const byHarm = (f, g) => rank(f.verdict) - rank(g.verdict) || HARMS.indexOf(f.finding.consequence) - HARMS.indexOf(g.finding.consequence);
+
 const areaOf = (check) => check.split("-")[0];
 const requirementOf = (check) => check.split("/")[0];
 
@@ -33,7 +37,7 @@ function buildIndex() {
     if (c.ingress) index.ingress.add(c.ingress);
     for (const r of c.results || []) indexResult(c, r);
   }
-  index.findings.sort((a, b) => rank(a.verdict) - rank(b.verdict));
+  index.findings.sort(byHarm);
   index.causes = causesOf(index.findings);
   (report.packs || []).forEach((pack, number) => {
     let at = 0;
@@ -70,7 +74,7 @@ function causesOf(findings) {
     cause.cases.add(f.case);
     causes.set(key, cause);
   }
-  return [...causes.values()].sort((a, b) => rank(a.first.verdict) - rank(b.first.verdict) || b.cases.size - a.cases.size);
+  return [...causes.values()].sort((a, b) => byHarm(a.first, b.first) || b.cases.size - a.cases.size);
 }
 
 /** familyOf is what cases have in common that stand in one column of a large matrix. */

@@ -411,7 +411,7 @@ func dutyEntries() ([]*entry, error) {
 		if len(breaks) > 0 {
 			e.Sections = append(e.Sections, paragraph{"what it breaks", strings.Join(breaks, "\n")})
 		}
-		e.Sections = append(e.Sections, paragraph{"fix", d.HowToMend()}, paragraph{"judged by", judged},
+		e.Sections = append(e.Sections, paragraph{"fix", d.Fix}, paragraph{"judged by", judged},
 			paragraph{"source", strings.Join(sources, "\n")}, paragraph{"how sure", d.Sure})
 		entries = append(entries, e)
 	}
@@ -494,13 +494,7 @@ func wireSectionEntries() ([]*entry, error) {
 // consequenceEntries are the words for what a breach leads to.
 func consequenceEntries() ([]*entry, error) {
 	var entries []*entry
-	all := append(slices.Clone(specs.Consequences), specs.None)
-	for _, c := range specs.ServerConsequences {
-		if !slices.Contains(all, c) {
-			all = append(all, c)
-		}
-	}
-	for _, c := range all {
+	for _, c := range slices.Backward(specs.Severities) {
 		verdict := decide.Breach(c, decide.AnswerNone, false)
 		if c == specs.None {
 			verdict, _ = decide.Decide(decide.Facts{Inapplicable: c.Meaning()})

@@ -427,6 +427,33 @@ func TestOneCause(t *testing.T) {
 	}
 }
 
+// TestOneFinding holds that one cause in one answer is one finding of its duty.
+func TestOneFinding(t *testing.T) {
+	twice := edit(`(?s)^((?:event|data): .*)$`, "$1$1")
+	doubled := edit(`(?s)((?:event|data): .*?\n\n)`, "$1$1")
+	for _, f := range []fault{
+		{"counts 0", "anthropic", "SV-B7", "count", edit(`"input_tokens":\s*[0-9]+\}$`, `"input_tokens":0}`)},
+		{"another model", "openai", "SV-B10", "hello", edit(`"model":\s*"gpt-5.2[^"]*"`, `"model":"llama-4"`)},
+		{"another envelope", "anthropic", "SV-E1", "broken-json", edit(`^\{"type":\s*"error",`, "{")},
+		{"a stream sent twice", "anthropic", "SV-A1", "one-call", twice},
+		{"each event sent twice", "openai", "SV-O2", "one-call", doubled},
+		{"a stream sent twice", "openai", "SV-O10", "one-call", twice},
+	} {
+		findings, _ := judged(t, f.wire, func(id string) bool { return id == f.question }, f.server)
+		cases := map[string]int{}
+		for _, message := range findings[f.id] {
+			name, _, _ := strings.Cut(message, ":")
+			if cases[name]++; cases[name] > 1 {
+				t.Errorf("%s: %s is found more than once: %q", f.name, f.id, findings[f.id])
+				break
+			}
+		}
+		if len(cases) == 0 {
+			t.Errorf("%s: %s is not found: %v", f.name, f.id, findings)
+		}
+	}
+}
+
 // TestLimitedRate holds that a server which limits the rate of requests is waited for, and that status 429 is no fault.
 func TestLimitedRate(t *testing.T) {
 	var asked atomic.Int32

@@ -41,6 +41,13 @@ func (d *DutyCase) resultOf(id string) *Result {
 // See counts a place where a duty could have been broken.
 func (d *DutyCase) See(id string) { d.resultOf(id).Observed++ }
 
+// IsBroken reports whether an exchange has broken a duty.
+func (d *DutyCase) IsBroken(id string, exchange int) bool {
+	return slices.ContainsFunc(d.resultOf(id).Findings, func(f decide.Finding) bool {
+		return slices.ContainsFunc(allPlaces(&f), func(at Place) bool { return at.Exchange == decide.Ordinal(exchange) })
+	})
+}
+
 // maxDutyFindings bounds the findings of one duty in one case.
 const maxDutyFindings = 20
 
@@ -61,12 +68,9 @@ func (d *DutyCase) Breach(id string, at DutyBreach, form string, args ...any) {
 		return
 	}
 	found := decide.Finding{
-		Requirement: id, Check: id, Rule: id, Exchange: decide.Ordinal(at.Exchange), Event: -1, Offset: -1,
+		Requirement: id, Check: id, Rule: cmp.Or(at.Rule, id), Exchange: decide.Ordinal(at.Exchange), Event: -1, Offset: -1,
 		Path:        at.Path,
 		Consequence: at.Consequence, Message: fmt.Sprintf(form, args...), Compare: at.Compare, Form: form,
-	}
-	if at.Rule != "" {
-		found.Rule = at.Rule
 	}
 	if duty := specs.FindDuty(id); duty != nil {
 		clients := duty.ClientsOn(d.Provider)
@@ -75,7 +79,7 @@ func (d *DutyCase) Breach(id string, at DutyBreach, form string, args ...any) {
 				found.Consequence = specs.Degraded
 			}
 		}
-		if found.Fix = cmp.Or(duty.Fix, duty.Demand+"."); len(clients) > 0 {
+		if found.Fix = duty.Fix; len(clients) > 0 {
 			found.Fix += fmt.Sprintf(" Otherwise %s %s.", clients[0], duty.Breaks[clients[0]])
 		}
 	}
@@ -83,8 +87,10 @@ func (d *DutyCase) Breach(id string, at DutyBreach, form string, args ...any) {
 		found.Offset = decide.Ordinal(found.Compare.Differs)
 	}
 	found.Verdict = decide.Breach(found.Consequence, decide.AnswerNone, false)
-	for _, other := range res.Findings { // one cause of one case is told once, with its places
-		if other.Form == found.Form && other.Message == found.Message && other.Path == found.Path {
+	for i := range res.Findings { // one cause of one case is told once, with its places
+		if other := &res.Findings[i]; other.Form == found.Form && other.Message == found.Message &&
+			other.Path == found.Path {
+			other.Places = append(other.Places, found.At())
 			return
 		}
 	}
@@ -98,11 +104,7 @@ func (d *DutyCase) Results() (list []Result) {
 		if duty := specs.FindDuty(id); duty != nil {
 			res.Consequence = duty.Consequence
 		}
-		for _, found := range res.Findings {
-			if found.Verdict.Rank() >= decide.WorstOf(res.Findings).Rank() {
-				res.Consequence = found.Consequence
-			}
-		}
+		res.setConsequence()
 		res.Verdict, res.Reason = decide.Decide(decide.Facts{Findings: res.Findings, Observed: res.Observed})
 		list = append(list, res)
 	}
@@ -126,7 +128,7 @@ func (d *DutyCase) JudgeReply(n int, x *rule.Exchange, except map[string]bool) (
 			d.Breach(pass.ID, DutyBreach{Exchange: n, Path: b.At.Path, Consequence: specs.Consequence(b.Consequence)},
 				"%s", b.Message())
 		}
-		if duty := specs.FindDuty(pass.ID); duty != nil && duty.Consequence != specs.Cosmetic {
+		if pass.Consequence != specs.Cosmetic {
 			breaches += len(pass.Breaches)
 		}
 	}

@@ -66,6 +66,7 @@ func startsAndStopsOnce(a *sentReply, p *rule.Pass) {
 		}
 		if stopped {
 			p.ReportAt(a.EventPlace(i), "%s comes after message_stop", t)
+			return // the other events after it have the same cause
 		}
 		if t == "message_start" && started && !a.repeatsStart(i) {
 			p.ReportAt(a.EventPlace(i), "message_start comes a second time")

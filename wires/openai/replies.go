@@ -85,6 +85,7 @@ func sequenceCounts(a *sentReply, p *rule.Pass) {
 		default:
 			if p.Observe(); last >= 0 && n.Int() != last+1 {
 				p.ReportAt(a.EventPlace(i), "sequence_number %d follows %d", n.Int(), last)
+				return // one break shows that the events are not counted
 			}
 			last = n.Int()
 		}
@@ -103,7 +104,7 @@ func itemsAreAdded(a *sentReply, p *rule.Pass) {
 			return // of a document
 		}
 		p.Observe()
-		for _, i := range it.strays {
+		for _, i := range it.strays[:min(1, len(it.strays))] { // the first one says why
 			state := "which was not added"
 			if it.added >= 0 && it.done >= 0 && i > it.done {
 				state = "which is done"
@@ -383,6 +384,7 @@ func endsOnce(a *sentReply, p *rule.Pass) {
 		t := e.Type()
 		if p.Observe(); end != "" && (end != "error" || t != "response.failed") {
 			p.ReportAt(a.EventPlace(i), "%s comes after %s", t, end)
+			return // the other events after it have the same cause
 		}
 		if slices.Contains(a.ends, i) {
 			end = t

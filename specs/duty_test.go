@@ -1,6 +1,9 @@
 package specs
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestDuties holds that the files of duties can be read.
 func TestDuties(t *testing.T) {
@@ -10,6 +13,11 @@ func TestDuties(t *testing.T) {
 	}
 	if len(all) < 110 {
 		t.Errorf("only %d duties", len(all))
+	}
+	for _, d := range all {
+		if strings.TrimSuffix(d.Fix, ".") == d.Demand || !strings.HasSuffix(d.Fix, ".") {
+			t.Errorf("%s: the fix %q must be a sentence that says more than the demand", d.ID, d.Fix)
+		}
 	}
 	if d := FindDuty("GW-14"); d == nil || d.Level != Agent ||
 		SourceURL(d.Sources[1]) != "https://github.com/BerriAI/litellm/issues/39037" {

@@ -1,14 +1,15 @@
 package specs
 
 import (
-	"cmp"
 	"embed"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/meerkat-go/conformance/internal/datafile"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/wires"
 )
 
@@ -78,7 +79,7 @@ type QuestionStep struct {
 
 // QuestionExpectation is what an answer must be, and the duty that a server breaks otherwise.
 type QuestionExpectation struct {
-	Duty string `yaml:"duty" data:"required,is=duty"`
+	Duty string `yaml:"duty" data:"required,is=known duty"`
 	// Be is what the last answer of the step is; see package conform/questions for the words.
 	Be string `yaml:"be" data:"required"`
 	// Consequence is what a breach leads to where the duty does not say it.
@@ -102,7 +103,14 @@ var serverFiles embed.FS
 var questionRules = func() map[string]datafile.Rule {
 	all := map[string]datafile.Rule{"form": datafile.OneOf("stream", "unary"),
 		"need": datafile.OneOf("thinking", "key", "system messages"),
-		"tool": datafile.OneOf("echo", "noargs", "fail", "large", "image", "awkward", "slow")}
+		"tool": datafile.OneOf("echo", "noargs", "fail", "large", "image", "awkward", "slow"),
+		"known duty": func(_, id string) error {
+			if FindDuty(id) != nil {
+				return nil
+			}
+			return fmt.Errorf("there is no duty %q; did you mean %s?", id,
+				spelling.Rank(id, slices.Sorted(maps.Keys(dutiesByID())))[0])
+		}}
 	for name, rule := range rules {
 		all[name] = rule
 	}
@@ -123,9 +131,6 @@ var loadQuestions = sync.OnceValues(func() (all []Question, err error) {
 		f.AddUnless(!seen[q.ID], f.Entry(i, q.ID), "%q is already used; ids are unique", q.ID)
 		seen[q.ID] = true
 		for _, step := range q.Steps {
-			for _, e := range step.Expect {
-				f.AddUnless(FindDuty(e.Duty) != nil, f.Entry(i, q.ID), "there is no duty %q; see specs/duties", e.Duty)
-			}
 			for name := range step.Extra {
 				wire, _, isOne := strings.Cut(name, ":")
 				f.AddUnless(!isOne || wires.Find(wire) != nil, f.Entry(i, q.ID), "extra %q: there is no wire %q",
@@ -148,7 +153,7 @@ var loadAskedClients = sync.OnceValues(func() (all []AskedClient, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f := datafile.Read("clients.yaml", data, &all, datafile.Options{Rules: questionRules()})
+	f := datafile.Read("server/clients.yaml", data, &all, datafile.Options{Rules: questionRules()})
 	return all, f.Err()
 })
 
@@ -180,8 +185,8 @@ type Duty struct {
 	ID string `yaml:"id" data:"required,is=duty"`
 	// Demand is one sentence: what the server does.
 	Demand string `yaml:"demand" data:"required"`
-	// Fix says how to mend a breach; "" where the demand says it.
-	Fix string `yaml:"fix,omitempty"`
+	// Fix says in the imperative what to change in the server to mend a breach.
+	Fix string `yaml:"fix" data:"required"`
 	// Sources are URLs, and reports as OWNER/REPO#NUMBER of GitHub.
 	Sources []string `yaml:"source" data:"required"`
 	// Sure says how sure the demand is: high, medium, low.
@@ -217,19 +222,13 @@ const (
 var DutyLevels = []DutyLevel{Core, Agent, Faithful}
 
 // Clients returns the names of the clients that a breach is known to break, in lexical order.
-func (d *Duty) Clients() (names []string) {
-	for name := range d.Breaks {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (d *Duty) Clients() []string { return slices.Sorted(maps.Keys(d.Breaks)) }
 
 // Requirement returns the duty in the form in which reports know what is judged.
 func (d *Duty) Requirement() Requirement {
 	r := Requirement{ID: d.ID, Title: d.Demand, Consequence: d.Consequence, Text: d.Demand + ".",
 		Judges: sourceOfReplies,
-		Status: Provisional, Fix: d.HowToMend(), Checks: []string{d.ID + DutyAspect}}
+		Status: Provisional, Fix: d.Fix, Checks: []string{d.ID + DutyAspect}}
 	for _, source := range d.Sources {
 		r.Sources = append(r.Sources, Source{URL: SourceURL(source)})
 	}
@@ -238,11 +237,6 @@ func (d *Duty) Requirement() Requirement {
 	}
 	r.Why = strings.TrimSpace(r.Why)
 	return r
-}
-
-// HowToMend is the fix of a breach.
-func (d *Duty) HowToMend() string {
-	return cmp.Or(d.Fix, "Change the server, or what passes its replies on: "+d.Demand+".")
 }
 
 // DutyAspect ends the id of the check of a duty: "SV-A7/reply".

@@ -22,7 +22,7 @@ func init() {
 		if err != nil {
 			panic(err)
 		}
-		w := wires.Read(facts)
+		w := wires.Read(name, facts)
 		w.OwnHosts = regexp.MustCompile(name)
 		w.Errors.Body = func(int, string) []byte { return nil }
 		w.Errors.Event = func(int, string) (string, []byte) { return "", nil }

@@ -27,10 +27,10 @@ type Wire struct {
 	Facts
 }
 
-// Read reads the file facts.yaml of a wire, which holds everything but the functions. It panics if the file,
-// which is part of the program, is wrong.
-func Read(file []byte) *Wire {
-	w := datafile.Embedded[Wire]("facts.yaml", file, datafile.Options{Untagged: true})
+// Read reads the file facts.yaml of the wire with a name, which holds everything but the functions. It panics if the
+// file, which is part of the program, is wrong.
+func Read(name string, file []byte) *Wire {
+	w := datafile.Embedded[Wire]("wires/"+name+"/facts.yaml", file, datafile.Options{Untagged: true})
 	return &w
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -123,7 +124,9 @@ func (t *Table) addRequirement(good []evidence.Evidence, results [][]report.Resu
 
 // mutantsOf returns the mutants of a requirement; catalogue and code must agree.
 func mutantsOf(req specs.Requirement, t *Table) (list []Mutant) {
+	var ids []string
 	for _, m := range All() {
+		ids = append(ids, m.ID)
 		named, covers := slices.Contains(req.Mutants, m.ID), slices.Contains(m.Kills, req.ID)
 		if named != covers {
 			t.addFault("%s: mutant %s stands only in one of catalogue and code", req.ID, m.ID)
@@ -133,8 +136,8 @@ func mutantsOf(req specs.Requirement, t *Table) (list []Mutant) {
 		}
 	}
 	for _, id := range req.Mutants {
-		if !slices.ContainsFunc(All(), func(m Mutant) bool { return m.ID == id }) {
-			t.addFault("%s: mutant %s does not exist", req.ID, id)
+		if !slices.Contains(ids, id) {
+			t.addFault("%s: mutant %s does not exist%s", req.ID, id, spelling.Hint(id, ids))
 		}
 	}
 	return list

@@ -82,9 +82,9 @@ func TestSelftestNotices(t *testing.T) {
 		{"a requirement nobody shows", func(rs []report.Rule) []report.Rule { return rs }, good[:1],
 			"no good case shows it; record one"},
 		{"a mutant only in the catalogue", func(rs []report.Rule) []report.Rule {
-			rs[0].Requirement.Mutants = append(slices.Clone(rs[0].Requirement.Mutants), "no-such-mutant")
+			rs[0].Requirement.Mutants = append(slices.Clone(rs[0].Requirement.Mutants), "trim-signatur")
 			return rs
-		}, good, "mutant no-such-mutant does not exist"},
+		}, good, "mutant trim-signatur does not exist; did you mean trim-signature?"},
 		{"a mutant missing in the catalogue", func(rs []report.Rule) []report.Rule {
 			rs[0].Requirement.Mutants = rs[0].Requirement.Mutants[1:]
 			return rs

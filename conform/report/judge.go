@@ -12,6 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -59,7 +60,8 @@ func Rules(catalogue []specs.Requirement, checks []check.Check) ([]Rule, error) 
 			switch {
 			case !ok:
 				errs = append(errs,
-					fmt.Errorf("%s: check %s does not exist; write it or correct the catalogue", r.ID, id))
+					fmt.Errorf("%s: check %s does not exist; write it or correct the catalogue%s", r.ID, id,
+						spelling.Hint(id, slices.Collect(maps.Keys(byID)))))
 			case r.Status != specs.Withdrawn:
 				rules = append(rules, Rule{r, c})
 			}
@@ -230,10 +232,9 @@ func (r Rule) NewResult(name string) Result {
 
 // setConsequence takes over the worst one of the findings.
 func (r *Result) setConsequence() {
-	for _, c := range slices.Backward(append(slices.Clone(specs.Consequences),
-		specs.ServerConsequences...)) { // the worst of them stays
-		if slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Consequence == c }) {
-			r.Consequence = c
+	for i, f := range r.Findings {
+		if i == 0 || f.Consequence.Severity() > r.Consequence.Severity() {
+			r.Consequence = f.Consequence
 		}
 	}
 }

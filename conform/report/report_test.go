@@ -73,6 +73,11 @@ func TestRulesPairCatalogueAndChecks(t *testing.T) {
 		!strings.Contains(err.Error(), "ORD-001: check ORD-001/b does not exist") {
 		t.Error(err)
 	}
+	renamed := []check.Check{{ID: "ORD-001/bc"}, {ID: "ORD-001/a"}, {ID: "ORD-002/a"}}
+	if _, err := Rules(catalogue, renamed); err == nil ||
+		!strings.Contains(err.Error(), "correct the catalogue; did you mean ORD-001/bc?") {
+		t.Error(err)
+	}
 	if _, err := Rules(catalogue, append(checks, check.Check{ID: "SIG-001/x"})); err == nil ||
 		!strings.Contains(err.Error(), "SIG-001/x: no requirement names this check") {
 		t.Error(err)

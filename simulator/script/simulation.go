@@ -37,8 +37,8 @@ type Simulation struct {
 	// the provider does not have.
 	ListModels func(url.Values) []byte
 	ShowModel  func(id string) ([]byte, bool)
-	// Refusals are the provider's words by the kind of refusal, which [Register] names if it is missing. In a message and
-	// a parameter {method}, {path}, {id}, {tool} and {index} stand for what the request holds.
+	// Refusals are the provider's words by the kinds of [rule.Kinds]. In a message and a parameter {method}, {path},
+	// {id}, {tool} and {index} stand for what the request holds.
 	Refusals map[string]rule.Refusal
 	// Holds reports whether an object of a request is, or has, what the refusals of a kind are about:
 	// "image", "token" or "effort".
@@ -166,18 +166,6 @@ type Kept struct {
 	Asked                   int
 }
 
-// The kinds of refusals, see [Simulation.Refusals].
-var (
-	// routeKinds are about requests that reach no model.
-	routeKinds = []string{"not_found", "wrong_key", "not_allowed", "too_large", "upgrade", "coding", "no_model"}
-	// stateKinds are about the state of the provider, and a prompt that is too long.
-	stateKinds = []string{"rate_limit", "quota", "overloaded", "server", "timeout", "context"}
-	// contentKinds are about what a request holds.
-	contentKinds = []string{"image", "token", "tool", "effort"}
-	// scriptKinds are those of a [Refusal], in the same order as its constants.
-	scriptKinds = []string{"script_invalid", "script_auth", "script_model", "script_overloaded", "script_server"}
-)
-
 // part is a part of a simulation, and whether it is there.
 type part struct {
 	name    string
@@ -212,7 +200,7 @@ func Register(wire string, s *Simulation) error {
 			part{"a path: it has an endpoint without a path, or with more than one group",
 				e.Path != nil && e.Path.NumSubexp() <= 1})
 	}
-	for _, kind := range slices.Concat(routeKinds, stateKinds, contentKinds, scriptKinds) {
+	for _, kind := range rule.Kinds {
 		r := s.Refusals[kind]
 		parts = append(parts, part{"Refusals[" + strconv.Quote(kind) + "] with a status and a message",
 			r.Status > 0 && r.Message != ""})

@@ -17,7 +17,7 @@ func Parts() script.Parts {
 
 // Wire returns the wire of the Messages API.
 func Wire() *wires.Wire {
-	w := wires.Read(factFile)
+	w := wires.Read("anthropic", factFile)
 	w.Clouds, w.Events = []wires.Cloud{wires.Vertex("anthropic")}, messageEvents
 	w.Errors.Body = errorBody
 	w.Errors.Event = func(status int, message string) (string, []byte) { return "error", errorBody(status, message) }

@@ -26,7 +26,7 @@ func Parts() script.Parts {
 
 // Wire returns the wire of Chat Completions.
 func Wire() *wires.Wire {
-	w := wires.Read(factFile)
+	w := wires.Read("chat", factFile)
 	w.MoreHosts, w.OwnHosts = publicHosts(), ownHosts()
 	w.Errors.Body = errorBody
 	w.Errors.Event = func(status int, message string) (string, []byte) { return "", errorBody(status, message) }

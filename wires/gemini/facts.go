@@ -21,7 +21,7 @@ func Parts() script.Parts {
 
 // Wire returns the wire of generateContent.
 func Wire() *wires.Wire {
-	w := wires.Read(factFile)
+	w := wires.Read("gemini", factFile)
 	w.Clouds = []wires.Cloud{wires.Vertex("google")}
 	w.Errors.Body = errorBody
 	w.Errors.Event = func(status int, message string) (string, []byte) { return "", errorBody(status, message) }

@@ -19,7 +19,7 @@ func Parts() script.Parts {
 
 // Wire returns the wire of the Responses API.
 func Wire() *wires.Wire {
-	w := wires.Read(factFile)
+	w := wires.Read("openai", factFile)
 	w.Errors.Body, w.Errors.Event = errorBody, errorEvent
 	w.Ending.IsWhole = isFinishedChatStream
 	return w

@@ -130,10 +130,18 @@ func Register(wire string, b *Book) error {
 // Books returns the registered books by the name of the wire. The map is read-only.
 func Books() map[string]*Book { return books.All() }
 
+// Kinds are the kinds of refusals that need no rule: of requests that reach no model, of the state of the provider with
+// a prompt that is too long, of what a request holds, and of a script.
+var Kinds = strings.Fields(`
+not_found wrong_key not_allowed too_large upgrade coding no_model
+rate_limit quota overloaded server timeout context
+image token tool effort
+script_invalid script_auth script_model script_overloaded script_server`)
+
 // Texts are what a provider says, word for word: the file refusals.yaml in the folder of its wire.
 type Texts struct {
-	// Kinds are the refusals that need no rule, by the kinds that script.Simulation names.
-	Kinds map[string]Refusal `yaml:"kinds" data:"required"`
+	// Kinds are the refusals that need no rule, by the words of [Kinds].
+	Kinds map[string]Refusal `yaml:"kinds" data:"required,keys=kind"`
 	// Words are the refusals by rule, see [Book].
 	Words []Words `yaml:"words" data:"required"`
 	// Accepted states what looks like a fault and is none.
@@ -142,5 +150,6 @@ type Texts struct {
 
 // ReadTexts reads the file refusals.yaml of a wire. It panics if the file, which is part of the program, is wrong.
 func ReadTexts(wire string, file []byte) Texts {
-	return datafile.Embedded[Texts]("wires/"+wire+"/refusals.yaml", file, datafile.Options{})
+	return datafile.Embedded[Texts]("wires/"+wire+"/refusals.yaml", file,
+		datafile.Options{Rules: map[string]datafile.Rule{"kind": datafile.OneOf(Kinds...)}})
 }

@@ -1,6 +1,7 @@
 package rule_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -36,6 +37,18 @@ func TestRegister(t *testing.T) {
 	if rule.Books()["whole"] != whole || rule.Books()["broken"] != nil {
 		t.Errorf("the books are %v", rule.Books())
 	}
+}
+
+// TestReadTexts holds that an unknown kind of refusal is refused with its place and the nearest kind.
+func TestReadTexts(t *testing.T) {
+	defer func() {
+		said := fmt.Sprint(recover())
+		if !strings.HasPrefix(said, `wires/broken/refusals.yaml:2:3: kinds.not_fuond: "not_fuond" is not known`) ||
+			!strings.HasSuffix(said, "did you mean not_found?") {
+			t.Error(said)
+		}
+	}()
+	rule.ReadTexts("broken", []byte("kinds:\n  not_fuond: {status: 404, type: none, message: No.}\nwords: [{rule: T-1}]\n"))
 }
 
 // TestWords holds that patterns are read in their order, with stars between their parts.

@@ -125,9 +125,7 @@ func New(cfg Config) (*Proxy, error) {
 	if len(cfg.Ingress) == 0 {
 		cfg.Ingress = []string{MITM}
 	}
-	if cfg.Listen == "" {
-		cfg.Listen = "127.0.0.1:0"
-	}
+	cfg.Listen = cmp.Or(cfg.Listen, "127.0.0.1:0")
 	allowed, err := newHostSet(cfg.AllowHosts)
 	if err == nil {
 		err = cfg.checkConfig(allowed)

@@ -3,6 +3,7 @@ package fault
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -39,9 +40,7 @@ func (f Fault) errorReply(provider string) Script {
 	if f.RetryAfter != "" {
 		h.Set("Retry-After", f.RetryAfter)
 	}
-	for name, values := range f.Header {
-		h[name] = values
-	}
+	maps.Copy(h, f.Header)
 	return Script{Status: f.Status, Header: h, Steps: []Step{{Data: body}}, End: EOF}.dropWrongLength()
 }
 

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -147,10 +148,7 @@ func changeLines(changes []change) (out []string) {
 
 // String returns the change on one line, its values cut to where they differ.
 func (c change) String() string {
-	where := c.Path
-	if where == "" {
-		where = "body"
-	}
+	where := cmp.Or(c.Path, "body")
 	switch {
 	case c.Old == "":
 		return where + ": now " + truncateText(c.New) + ", not recorded"
@@ -195,10 +193,7 @@ func changedPaths(changes []change) string {
 	}
 	var names []string
 	for _, c := range changes[:min(most, len(changes))] {
-		if c.Path == "" {
-			c.Path = "its body"
-		}
-		names = append(names, c.Path)
+		names = append(names, cmp.Or(c.Path, "its body"))
 	}
 	if more := len(changes) - most; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))

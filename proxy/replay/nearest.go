@@ -118,11 +118,9 @@ func (s snapshot) otherURLs() string {
 			count[place.url]++
 		}
 	}
-	urls := make([]int, 0, len(count))
-	for url := range count {
-		urls = append(urls, url)
-	}
-	slices.SortFunc(urls, func(a, b int) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) })
+	urls := slices.SortedFunc(maps.Keys(count), func(a, b int) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
+	})
 	var names []string
 	for _, url := range urls[:min(len(urls), maxElsewhere)] {
 		names = append(names, s.urls[url])

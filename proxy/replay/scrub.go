@@ -339,10 +339,7 @@ func (s *scrubber) applyToText(text string) string {
 
 // takeOut notes what was taken and returns what takes its place.
 func (s *scrubber) takeOut(match string) string {
-	rule := s.rule
-	if rule == "" {
-		rule = s.name
-	}
+	rule := cmp.Or(s.rule, s.name)
 	s.taken[rule] = append(s.taken[rule], match)
 	if s.name != ScrubID && s.name != ScrubUUID {
 		return "<" + s.name + ">"

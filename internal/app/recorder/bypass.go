@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -46,14 +47,10 @@ func WatchBypass(pid int) *BypassWatch {
 }
 
 // Stop ends the watch and returns what it found, in order.
-func (w *BypassWatch) Stop() (all []replay.Bypass) {
+func (w *BypassWatch) Stop() []replay.Bypass {
 	close(w.stop)
 	<-w.done
-	for b := range w.found {
-		all = append(all, b)
-	}
-	slices.SortFunc(all, func(a, b replay.Bypass) int {
+	return slices.SortedFunc(maps.Keys(w.found), func(a, b replay.Bypass) int {
 		return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.Address, b.Address))
 	})
-	return all
 }

@@ -39,7 +39,7 @@ func (a *app) doctorCommand() *cobra.Command {
 				return a.examineProgram(cmd.Context(), ingresses, allow, args, asJSON)
 			}
 			ctx := cmd.Context()
-			d := diagnosis{Schema: "recorder.doctor.v1", Environment: slices.Concat([]string{}, a.environmentFacts())}
+			var d diagnosis
 			for _, p := range probes {
 				d.Checks = append(d.Checks, a.probeClient(ctx, p)...)
 			}
@@ -93,8 +93,7 @@ func (a *app) examineProgram(ctx context.Context, ingresses, allow, args []strin
 		return cli.Usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
 	}
 	t := s.closeAndReport(ctx)
-	d := diagnosis{Schema: "recorder.doctor.v1", OK: len(t.arrivals) > 0, Arrivals: t.arrivals,
-		Environment: slices.Concat([]string{}, a.environmentFacts())}
+	d := diagnosis{OK: len(t.arrivals) > 0, Arrivals: t.arrivals}
 	c := clientCheck{Client: args[0], Result: checkPass}
 	if d.OK {
 		c.Ingress, c.Protocol = t.arrivals[0].Ingress, t.arrivals[0].Protocol
@@ -110,17 +109,15 @@ func (a *app) examineProgram(ctx context.Context, ingresses, allow, args []strin
 
 // reportDiagnosis prints what was found and returns the exit code.
 func (a *app) reportDiagnosis(d diagnosis, asJSON bool) error {
+	d.Schema, d.Environment = "recorder.doctor.v1", slices.Concat([]string{}, a.environmentFacts())
+	show := a.showDiagnosis
 	if asJSON {
-		if err := a.WriteJSON(d); err != nil {
-			return err
-		}
-	} else if err := a.showDiagnosis(d); err != nil {
+		show = func(d diagnosis) error { return a.WriteJSON(d) }
+	}
+	if err := show(d); err != nil || d.OK {
 		return err
 	}
-	if !d.OK {
-		return cli.Exit(ExitGate)
-	}
-	return nil
+	return cli.Exit(ExitGate)
 }
 
 func (a *app) showDiagnosis(d diagnosis) error {
@@ -203,7 +200,8 @@ func verdictOf(client, version, ingress string, t trial) clientCheck {
 	switch {
 	case c.Result == checkPass && t.exit == "":
 	case c.Result == checkPass:
-		c.Result, c.Cause = checkFail, "its request came through, but not the reply: "+t.exit+inBrackets(t.said)
+		c.Result, c.Cause = checkFail, "its request came through, but not the reply: "+t.exit+
+			strings.TrimSuffix(" ("+t.said+")", " ()")
 	case client == "node" && ingress == proxy.MITM && !nodeUsesProxies(version):
 		c.Result = checkLimited
 		c.Cause = "Node " + strings.TrimPrefix(version, "v") +
@@ -212,13 +210,6 @@ func verdictOf(client, version, ingress string, t trial) clientCheck {
 		c.Cause = t.failureCause()
 	}
 	return c
-}
-
-func inBrackets(said string) string {
-	if said == "" {
-		return ""
-	}
-	return " (" + said + ")"
 }
 
 // nodeUsesProxies reports whether a version of Node has NODE_USE_ENV_PROXY: 22.21 and later

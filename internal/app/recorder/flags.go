@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -207,10 +208,7 @@ func isOwnAddress(listen, base string) bool {
 	if err != nil || lerr != nil || port == "0" {
 		return false
 	}
-	theirs := u.Port()
-	if theirs == "" {
-		theirs = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	theirs := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	return theirs == port && sameMachine(host, u.Hostname())
 }
 

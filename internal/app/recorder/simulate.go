@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -53,10 +54,23 @@ func (a *app) simulateCommand() *cobra.Command {
 		Args:    cli.NoArgs,
 		Example: "  recorder simulate\n  recorder simulate --provider anthropic --listen 127.0.0.1:9000 --level live",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := s.resolveFlags(); err != nil {
+			flag := "provider"
+			if cmd.Flags().Changed("wire") {
+				flag = "wire"
+			}
+			if err := s.resolveFlags(flag); err != nil {
 				return err
 			}
-			s.config.Mismatch, s.config.Note = s.sayMismatch(a), s.sayNote(a)
+			var mu sync.Mutex
+			say := func(format string, args ...any) {
+				mu.Lock()
+				defer mu.Unlock()
+				a.Say(format, args...)
+			}
+			s.config.Mismatch = func(m *script.Mismatch) { say("%s: %v", m.Provider, m) }
+			s.config.Note = func(n simulator.Note) {
+				say("%s %s: accepted, strict would refuse it by %s: %s", n.Provider, n.Path, n.Rule, n.Words)
+			}
 			server, err := simulator.Open(s.listen, simulator.New(s.config))
 			if err != nil {
 				return cli.Usage("--listen %w", err)
@@ -69,11 +83,6 @@ func (a *app) simulateCommand() *cobra.Command {
 			return nil
 		},
 	}
-	s.addTo(cmd)
-	return cmd
-}
-
-func (s *simulateFlags) addTo(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&s.listen.Address, "listen", "127.0.0.1:0",
 		"loopback `address` to listen on; port 0 takes a free one")
@@ -94,22 +103,40 @@ func (s *simulateFlags) addTo(cmd *cobra.Command) {
 	set.BoolVar(&s.tls, "tls", false, "serve https, also for the providers' host names; the certificate goes to --ca")
 	s.starter.AddTo(cmd)
 	set.StringVar(&s.authority, "ca", "", "with --tls: `file` for the certificate that clients must trust")
+	complete := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		all, _ := namedScenarios() // of a release they can be read
+		// Files can be named as well.
+		return slices.Sorted(maps.Keys(all)), cobra.ShellCompDirectiveDefault
+	}
+	_ = cmd.RegisterFlagCompletionFunc("scenario", complete) // the flag is there
+	return cmd
 }
 
-// resolveFlags checks the flags and finds what they name.
-func (s *simulateFlags) resolveFlags() (err error) {
+// resolveFlags checks the flags and finds what they name. flag is the one by which the wires were given.
+func (s *simulateFlags) resolveFlags(flag string) (err error) {
 	for _, p := range s.config.Providers {
-		if err := checkChoice("provider", p, simulator.Providers()); err != nil {
+		if err := checkChoice(flag, p, simulator.Providers()); err != nil {
 			return err
 		}
 	}
-	if s.config.Dialect != "" {
-		if err := checkChoice("dialect", s.config.Dialect, simulator.Dialects()); err != nil {
+	if d := s.config.Dialect; d != "" {
+		if err := checkChoice("dialect", d, simulator.Dialects()); err != nil {
 			return err
+		}
+		speaks := func(wire string) bool { return script.Simulations()[wire].Dialects[d] != nil }
+		if all := simulator.Providers(); !slices.ContainsFunc(s.config.Providers, speaks) {
+			return cli.Usage("--dialect %s: is a dialect of %s, which is not simulated; add it to --%s", d,
+				all[slices.IndexFunc(all, speaks)], flag)
+		}
+	}
+	var known []string
+	for _, p := range simulator.Providers() {
+		for _, r := range simulator.Rules(p) {
+			known = append(known, r.ID)
 		}
 	}
 	for _, id := range s.config.Off {
-		if known := ruleIDs(); !slices.Contains(known, id) {
+		if !slices.Contains(known, id) {
 			return cli.Usage("--off %s: no such rule; docs/simulator-rules.md lists them%s", id,
 				spelling.Hint(id, known))
 		}
@@ -129,16 +156,6 @@ func (s *simulateFlags) resolveFlags() (err error) {
 	return err
 }
 
-// ruleIDs lists the rules of all providers.
-func ruleIDs() (ids []string) {
-	for _, p := range simulator.Providers() {
-		for _, r := range simulator.Rules(p) {
-			ids = append(ids, r.ID)
-		}
-	}
-	return ids
-}
-
 // findScenario reads a file, or looks a name up among the embedded scenarios;
 // "" is none.
 func findScenario(arg string) (*specs.Scenario, error) {
@@ -156,31 +173,24 @@ func findScenario(arg string) (*specs.Scenario, error) {
 	if strings.HasSuffix(arg, ".txtar") || !errors.Is(err, fs.ErrNotExist) {
 		return nil, cli.Unreadable("--scenario "+arg, err)
 	}
-	var names []string
-	for _, embedded := range []func() ([]*specs.Scenario, error){specs.Scenarios, specs.Simulated} {
-		all, err := embedded()
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range all {
-			if s.Name == arg {
-				return s, nil
-			}
-			names = append(names, s.Name)
-		}
+	all, err := namedScenarios()
+	if s := all[arg]; s != nil || err != nil {
+		return s, err
 	}
+	names := slices.Sorted(maps.Keys(all))
 	return nil, cli.Usage("--scenario %s: neither a file nor one of %s%s", arg, strings.Join(names, ", "),
 		spelling.Hint(arg, names))
 }
 
-// sayMismatch returns a function that reports a request that the scenario did not expect.
-func (s *simulateFlags) sayMismatch(a *app) func(*script.Mismatch) {
-	var mu sync.Mutex
-	return func(m *script.Mismatch) {
-		mu.Lock()
-		defer mu.Unlock()
-		a.Say("%s: %v", m.Provider, m)
+// namedScenarios are the embedded ones by name.
+func namedScenarios() (map[string]*specs.Scenario, error) {
+	all, err := specs.Scenarios()
+	simulated, simulatedErr := specs.Simulated()
+	byName := map[string]*specs.Scenario{}
+	for _, s := range append(all, simulated...) {
+		byName[s.Name] = s
 	}
+	return byName, errors.Join(err, simulatedErr)
 }
 
 // printVariables prints the clients' settings when the server is ready.
@@ -229,15 +239,5 @@ func (s *simulateFlags) sayPrompts(a *app) {
 			line += fmt.Sprintf(" and hears %q", specs.Fresh(step.Says, s.config.Seed))
 		}
 		a.Say("%s", line)
-	}
-}
-
-// sayNote returns a function that reports a request that --level live accepts and strict does not.
-func (s *simulateFlags) sayNote(a *app) func(simulator.Note) {
-	var mu sync.Mutex
-	return func(n simulator.Note) {
-		mu.Lock()
-		defer mu.Unlock()
-		a.Say("%s %s: accepted, strict would refuse it by %s: %s", n.Provider, n.Path, n.Rule, n.Words)
 	}
 }

@@ -80,9 +80,7 @@ func (e *reportedError) Unwrap() error { return e.error }
 
 // reportOutcome prints how a run ended and returns its error. out has the members that r does not.
 func (a *app) reportOutcome(out outcome, r meerkat.RunResult, err error) error {
-	if r.SessionID == "" {
-		r.SessionID = a.session // known, though it could not be opened
-	}
+	r.SessionID = cmp.Or(r.SessionID, a.session) // known, though it could not be opened
 	out.addResult(r, err)
 	switch a.format {
 	case formatText:

@@ -3,6 +3,7 @@ package check_test
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/check"
@@ -120,5 +121,24 @@ func TestExitCodeIsNotOfAQuestionAside(t *testing.T) {
 				t.Errorf("%s, %s: %+v", provider, rest, res)
 			}
 		}
+	}
+}
+
+// TestSearchIsNoSide: a client that answers the model's search for tools is still in the turn, whose end it is held to.
+func TestSearchIsNoSide(t *testing.T) {
+	search := `{"type":"tool_search_call","call_id":"call_1","execution":"client","status":"completed","arguments":{}}`
+	found := `{"type":"tool_search_output","call_id":"call_1","execution":"client","status":"completed","tools":[]}`
+	call := `{"type":"function_call","id":"fc_1","call_id":"call_2","name":"ls","arguments":"{}","status":"completed"}`
+	refusal := `{"type":"message","id":"msg_1","role":"assistant","status":"completed",` +
+		`"content":[{"type":"refusal","refusal":"I cannot help with that."}]}`
+	after := func(id string) string { return `"previous_response_id":"` + id + `",` }
+	ev := evidence.Evidence{Source: evidence.SourceSimulator, Process: []evidence.Process{{ExitCode: 0}},
+		Exchanges: []evidence.Exchange{keptTurn(0, "", words, "resp_1", search), keptTurn(1, after("resp_1"), found, "resp_2", call),
+			keptTurn(2, after("resp_2"), strings.ReplaceAll(answer, "call_1", "call_2"), "resp_3", refusal)}}
+	for i := range ev.Exchanges {
+		ev.Exchanges[i].Process = 0
+	}
+	if got := find(t, "STR-010/exit-code").Run(check.Decode(&ev)).Findings; len(got) != 1 {
+		t.Errorf("the refusal that ends the turn: %v", got)
 	}
 }

@@ -230,8 +230,8 @@ func turnStart(w *wires.Wire, q *wire.Request) int {
 	start := 0
 	for i := range q.Items {
 		it := &q.Items[i]
-		if it.Model() || it.What == wire.Result {
-			continue
+		if it.Model() || it.What == wire.Result || w.Has(wires.ItemList) && it.Type != "message" {
+			continue // outputs of a search or a computer are none of the user's words either
 		}
 		if w.Has(wires.ResultsInTurn) && answersTools(q.Items, it.Msg, i) {
 			continue

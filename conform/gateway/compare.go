@@ -32,17 +32,24 @@ type asked struct {
 // comparer compares both sides of one request.
 type comparer struct {
 	*report.DutyCase
-	setup
+	Config
 	asked
 }
 
-// setup is what the user says of the gateway, and how it is asked.
-type setup struct {
-	wire, upstreamWire *wires.Wire
-	clientKey          string
-	upstreamKey        string
-	// passesKey says that the gateway has no key of its own and passes the client's on.
-	passesKey bool
+// breach is where a duty is broken. [comparer.Breach] says in which exchange.
+type breach = report.DutyBreach
+
+// See notes that the duties were seen.
+func (c *comparer) See(ids ...string) {
+	for _, id := range ids {
+		c.DutyCase.See(id)
+	}
+}
+
+// Breach notes a breach in the exchange that is compared.
+func (c *comparer) Breach(id string, at breach, form string, args ...any) {
+	at.Exchange = c.n
+	c.DutyCase.Breach(id, at, form, args...)
 }
 
 // compareSides judges one request with its reply.
@@ -53,7 +60,7 @@ func (c *comparer) compareSides() {
 		return
 	}
 	last := c.upstream[len(c.upstream)-1]
-	if c.wire == c.upstreamWire {
+	if c.Wire == c.UpstreamWire {
 		c.compareRequest(c.upstream[0])
 		c.compareHeaders(c.upstream[0])
 	} else {
@@ -66,7 +73,7 @@ func (c *comparer) compareSides() {
 	case last.reply.End == wire.Failed || last.reply.End == wire.Cut || last.Response.End == "reset":
 		c.compareFailure(last)
 	case c.answer.Err != nil || c.answer.Response.Status/100 != 2:
-		c.Breach("GW-14", report.DutyBreach{Exchange: c.n}, "the upstream answered 200, and the client got %s",
+		c.Breach("GW-14", breach{}, "the upstream answered 200, and the client got %s",
 			c.outcomeText())
 	default:
 		c.compareReply(last)
@@ -90,18 +97,18 @@ func (c *comparer) outcomeText() string {
 
 // compareKeys holds that keys stay on their side.
 func (c *comparer) compareKeys() {
-	if c.passesKey || c.clientKey == "" {
+	if c.PassesKey || c.ClientKey == "" {
 		return
 	}
 	for _, u := range c.upstream {
 		c.See("GW-19")
-		if where := findText(c.clientKey, u.Request.URL, u.Request.Header, u.Request.Body); where != "" {
-			c.Breach("GW-19", report.DutyBreach{Exchange: c.n, Path: where}, "the client's key arrived upstream")
+		if where := findText(c.ClientKey, u.Request.URL, u.Request.Header, u.Request.Body); where != "" {
+			c.Breach("GW-19", breach{Path: where}, "the client's key arrived upstream")
 		}
 	}
-	if where := findText(c.upstreamKey, "", c.answer.Response.Header, c.answer.Response.Body); c.upstreamKey != "" &&
+	if where := findText(c.UpstreamKey, "", c.answer.Response.Header, c.answer.Response.Body); c.UpstreamKey != "" &&
 		where != "" {
-		c.Breach("GW-19", report.DutyBreach{Exchange: c.n, Path: where}, "the upstream's key came back to the client")
+		c.Breach("GW-19", breach{Path: where}, "the upstream's key came back to the client")
 	}
 }
 
@@ -124,14 +131,14 @@ func findText(text, url string, h http.Header, body []byte) string {
 // compareCount holds that a request is made once upstream.
 func (c *comparer) compareCount() {
 	if len(c.upstream) == 0 {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong},
+		c.Breach("GW-29", breach{Consequence: specs.Wrong},
 			"the gateway did not ask the upstream, and answered with %s", c.outcomeText())
 		return
 	}
 	c.See("GW-20")
 	for i, u := range c.upstream[:len(c.upstream)-1] {
 		if u.Response.Status == http.StatusOK && len(u.Response.Body) > 0 {
-			c.Breach("GW-20", report.DutyBreach{Exchange: c.n},
+			c.Breach("GW-20", breach{},
 				"the request was made %d times upstream; answer %d had begun with status 200 (%s)", len(c.upstream), i,
 				u.reply.End)
 		}
@@ -142,18 +149,16 @@ func (c *comparer) compareCount() {
 func (c *comparer) compareRequest(u *received) {
 	was, _ := tree.Parse(c.answer.Request.Body)
 	if u.asked.Doc == nil {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Crash},
+		c.Breach("GW-29", breach{Consequence: specs.Crash},
 			"the body that arrived upstream is not JSON: %q", report.Shorten(string(u.Request.Body)))
 		return
 	}
-	body := &c.wire.Body
-	for _, id := range []string{"GW-2", "GW-7", "GW-9", "GW-10", "GW-13", "GW-26"} {
-		c.See(id)
-	}
+	body := &c.Wire.Body
+	c.See("GW-2", "GW-7", "GW-9", "GW-10", "GW-13", "GW-26")
 	c.compareSampling(u)
-	for _, d := range diffBodies(c.wire, was, u.asked.Doc) {
+	for _, d := range diffBodies(c.Wire, was, u.asked.Doc) {
 		one, other := d.bothTexts()
-		at := report.DutyBreach{Exchange: c.n, Path: d.path, Compare: compareTexts(one, other)}
+		at := breach{Path: d.path, Compare: compareTexts(one, other)}
 		switch {
 		case d.path == "model", d.path == "stream":
 			// an alias is configured; what answered is compared with what was asked
@@ -188,18 +193,17 @@ func (c *comparer) compareRequest(u *received) {
 // compareHeaders compares what the wire says in headers.
 func (c *comparer) compareHeaders(u *received) {
 	const betas = "Anthropic-Beta"
-	if !c.wire.Has(wires.Betas) {
+	if !c.Wire.Has(wires.Betas) {
 		return
 	}
-	c.See("GW-1")
-	c.See("GW-4")
+	c.See("GW-1", "GW-4")
 	for name, values := range c.answer.Request.Header {
 		was, is := strings.Join(values, ","), strings.Join(u.Request.Header.Values(name), ",")
 		if !strings.HasPrefix(name, "Anthropic-") || was == is {
 			continue
 		}
-		at := report.DutyBreach{Exchange: c.n, Path: strings.ToLower(name), Compare: compareTexts(was, is)}
-		switch _, isRequired := c.wire.Required[name]; {
+		at := breach{Path: strings.ToLower(name), Compare: compareTexts(was, is)}
+		switch _, isRequired := c.Wire.Required[name]; {
 		case name == betas && is != "" && containsAll(is, was):
 			c.Breach("GW-4", at, "the gateway added betas")
 		case name == betas || isRequired:
@@ -210,7 +214,7 @@ func (c *comparer) compareHeaders(u *received) {
 		}
 	}
 	if is := u.Request.Header.Get(betas); is != "" && c.answer.Request.Header.Get(betas) == "" {
-		c.Breach("GW-4", report.DutyBreach{Exchange: c.n, Path: strings.ToLower(betas), Compare: compareTexts("", is)},
+		c.Breach("GW-4", breach{Path: strings.ToLower(betas), Compare: compareTexts("", is)},
 			"the gateway added betas")
 	}
 }
@@ -235,7 +239,7 @@ func (c *comparer) compareRefusal(u *received) {
 	if strings.HasPrefix(words, "scenario ") {
 		return // another turn than the scenario has, as after a failure that the gateway hid
 	}
-	at := report.DutyBreach{Exchange: c.n, Consequence: specs.Crash}
+	at := breach{Consequence: specs.Crash}
 	if b := rule.Books()[u.Provider]; b != nil {
 		at.Rule = b.RuleOf(words)
 		if c.behind != nil && c.behind.Response.Status == u.Response.Status &&
@@ -259,9 +263,9 @@ func (c *comparer) compareErrors(u *received) {
 	c.See("GW-14")
 	a := c.answer
 	isOverload := func(status int) bool { return status == http.StatusServiceUnavailable || status == statusOverloaded }
-	isTranslated := c.wire != c.upstreamWire && isOverload(u.Response.Status) && isOverload(a.Response.Status)
+	isTranslated := c.Wire != c.UpstreamWire && isOverload(u.Response.Status) && isOverload(a.Response.Status)
 	if a.Response.Status != u.Response.Status && !isTranslated {
-		c.Breach("GW-14", report.DutyBreach{Exchange: c.n, Path: "status"},
+		c.Breach("GW-14", breach{Path: "status"},
 			"the upstream answered %d, and the client got %s", u.Response.Status, c.outcomeText())
 	}
 	got, _ := tree.Parse(a.Response.Body)
@@ -275,14 +279,14 @@ func (c *comparer) compareWords(was, is, err, gotErr *tree.Node) {
 	said, got := err.Text("message"), gotErr.Text("message")
 	arrives := holdsWords(string(c.answer.Response.Body), strings.TrimSpace(said))
 	var changes []string
-	if c.wire == c.upstreamWire {
-		for _, d := range diffBodies(c.wire, was, is) {
+	if c.Wire == c.UpstreamWire {
+		for _, d := range diffBodies(c.Wire, was, is) {
 			if d.path != "request_id" {
 				changes = append(changes, cmp.Or(d.path, "the body")+" was "+d.changeText())
 			}
 		}
 	}
-	at := report.DutyBreach{Exchange: c.n, Path: "error"}
+	at := breach{Path: "error"}
 	if said != got {
 		at.Path, at.Compare = "error.message", compareTexts(said, got)
 	}
@@ -323,19 +327,19 @@ func (c *comparer) compareReplyHeaders(u *received) {
 		header := c.answer.Response.Header
 		was, is := strings.Join(u.Response.Header[name], ","), strings.Join(header.Values(name), ",")
 		switch lower := strings.ToLower(name); {
-		case was == is, c.wire != c.upstreamWire && (was == header.Get("Request-Id") || was == header.Get("X-Request-Id")):
+		case was == is, c.Wire != c.UpstreamWire && (was == header.Get("Request-Id") || was == header.Get("X-Request-Id")):
 		case !isRetry:
 			others = append(others, lower)
 		case is == "":
-			c.Breach("GW-15", report.DutyBreach{Exchange: c.n, Path: lower},
+			c.Breach("GW-15", breach{Path: lower},
 				"the header %s: %s does not reach the client", lower, was)
 		default:
-			c.Breach("GW-15", report.DutyBreach{Exchange: c.n, Path: lower, Compare: compareTexts(was, is)},
+			c.Breach("GW-15", breach{Path: lower, Compare: compareTexts(was, is)},
 				"the header %s was changed on its way to the client", lower)
 		}
 	}
 	if others != nil {
-		c.Breach("GW-15", report.DutyBreach{Exchange: c.n, Path: others[0], Consequence: specs.Cosmetic},
+		c.Breach("GW-15", breach{Path: others[0], Consequence: specs.Cosmetic},
 			"headers that do not reach the client as they were sent: %s", strings.Join(others, ", "))
 	}
 }
@@ -351,23 +355,23 @@ func (c *comparer) compareFailure(u *received) {
 	a := c.answer
 	switch {
 	case a.IsOK() && isError:
-		c.Breach(id, report.DutyBreach{Exchange: c.n},
+		c.Breach(id, breach{},
 			"the upstream failed after status 200 (%s), and the client got a whole reply with the stop %q",
 			report.Shorten(u.reply.Err.Text("message")), a.Reply.Stop)
 	case a.IsOK():
-		c.Breach(id, report.DutyBreach{Exchange: c.n},
+		c.Breach(id, breach{},
 			"the upstream's reply broke off, and the client got a whole reply with the stop %q", a.Reply.Stop)
 	case isError && a.Response.Status/100 == 2 && a.Reply.End != wire.Failed:
-		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream reported %q, and the client got %s",
+		c.Breach(id, breach{}, "the upstream reported %q, and the client got %s",
 			report.Shorten(u.reply.Err.Text("message")), c.outcomeText())
 	case isError && a.Response.Status/100 == 2:
 		c.See("GW-14")
 		c.compareWords(u.reply.Err, a.Reply.Err, u.reply.Err, a.Reply.Err)
 	case u.Response.End == "reset" && a.Err == nil && a.Response.Status/100 == 2 && a.Reply.End == wire.Cut:
-		c.Breach(id, report.DutyBreach{Exchange: c.n},
+		c.Breach(id, breach{},
 			"the upstream's reply broke off, and the client's ends early without an error")
 	case u.Response.End == "reset" && (errors.Is(a.Err, client.ErrTimeout) || errors.Is(a.Err, client.ErrSilent)):
-		c.Breach(id, report.DutyBreach{Exchange: c.n},
+		c.Breach(id, breach{},
 			"the upstream's reply broke off, and the client still waited for the end of its reply after %v",
 			a.Took.Round(time.Second))
 	}
@@ -377,7 +381,7 @@ func (c *comparer) compareFailure(u *received) {
 func (c *comparer) judgeReply(u *received) {
 	// That another model answers is configured here; that the reply says so is compared as GW-21.
 	broken := map[string]bool{"SV-B10": true}
-	if c.wire == c.upstreamWire {
+	if c.Wire == c.UpstreamWire {
 		for _, pass := range rule.JudgeReply(report.ReplyExchange(&u.Exchange, u.reply)) {
 			broken[pass.ID] = broken[pass.ID] || len(pass.Breaches) > 0
 		}

@@ -51,7 +51,6 @@ type Config struct {
 
 type judge struct {
 	Config
-	setup
 	transport http.RoundTripper
 	// models are those that the gateway asks for, by those that clients ask for.
 	models map[string]string
@@ -108,10 +107,7 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	transport := client.NewTransport()
 	defer transport.CloseIdleConnections()
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
-	j := &judge{Config: c, transport: transport, setup: setup{
-		wire: c.Wire, upstreamWire: c.UpstreamWire, clientKey: c.ClientKey, upstreamKey: c.UpstreamKey,
-		passesKey: c.PassesKey,
-	}}
+	j := &judge{Config: c, transport: transport}
 	scenarios, err := scenariosFor(c.Wire, c.UpstreamWire)
 	if err != nil {
 		return nil, err
@@ -181,7 +177,7 @@ func (j *judge) listCases(ctx context.Context, scenarios []*specs.Scenario) (lis
 	}
 	plain := scenarios[slices.IndexFunc(scenarios, func(s *specs.Scenario) bool { return s.Name == plainScenario })]
 	for _, p := range allProbes() {
-		if j.wire == j.upstreamWire || p.isForeign {
+		if j.Wire == j.UpstreamWire || p.isForeign {
 			list = append(list, gatewayCase{p.name + "/" + j.wirePair(),
 				func(ctx context.Context, f *report.DutyCase) { p.ask(j, ctx, plain, f) }})
 		}
@@ -194,8 +190,8 @@ const plainScenario = "thinking-tool-loop"
 
 // wirePair names the wires of a case.
 func (j *judge) wirePair() string {
-	if j.wire == j.upstreamWire {
-		return j.wire.Name
+	if j.Wire == j.UpstreamWire {
+		return j.Wire.Name
 	}
-	return fmt.Sprintf("%s-to-%s", j.wire.Name, j.upstreamWire.Name)
+	return fmt.Sprintf("%s-to-%s", j.Wire.Name, j.UpstreamWire.Name)
 }

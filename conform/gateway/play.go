@@ -123,20 +123,20 @@ const longestName = 64
 
 // newConversation is that of a scenario's target with the gateway, or with whatever the transport leads to.
 func (j *judge) newConversation(s *specs.Scenario, isStream bool) *client.Conversation {
-	target, _ := s.Target(j.wire.Name)
+	target, _ := s.Target(j.Wire.Name)
 	model := target.Model
 	if j.Model != "" {
 		model = j.Model
 	}
 	talk := &client.Conversation{
-		Server: client.Server{Wire: j.wire, Base: j.Base, Key: j.clientKey, Transport: j.transport,
+		Server: client.Server{Wire: j.Wire, Base: j.Base, Key: j.ClientKey, Transport: j.transport,
 			Timeout: j.Timeout, Header: j.Header},
 		Question: wire.Question{Model: model, System: s.System, Stream: isStream, Tools: offeredTools(s)},
 	}
-	if j.wire == j.upstreamWire { // the client knows the model that is asked in the end
+	if j.Wire == j.UpstreamWire { // the client knows the model that is asked in the end
 		talk.Model = cmp.Or(j.models[model], model)
 	}
-	client.AskToThink(&talk.Question, j.wire.Name, target.Effort)
+	client.AskToThink(&talk.Question, j.Wire.Name, target.Effort)
 	talk.Model = model
 	return talk
 }
@@ -144,13 +144,13 @@ func (j *judge) newConversation(s *specs.Scenario, isStream bool) *client.Conver
 // askDirectly plays a scenario without the gateway, with a client of either wire: what the provider says to it.
 func (j *judge) askDirectly(ctx context.Context, s *specs.Scenario, w *wires.Wire, isStream bool) []*client.Answer {
 	here := *j
-	here.wire = w
+	here.Wire = w
 	talk := here.newConversation(s, isStream)
 	target, _ := s.Target(w.Name)
-	talk.Base, talk.Key, talk.Transport = "http://127.0.0.1/"+w.Name, j.upstreamKey,
+	talk.Base, talk.Key, talk.Transport = "http://127.0.0.1/"+w.Name, j.UpstreamKey,
 		simulator.Transport(newSimulator(s, 0))
-	if talk.Model = target.Model; w == j.upstreamWire {
-		front, _ := s.Target(j.wire.Name)
+	if talk.Model = target.Model; w == j.UpstreamWire {
+		front, _ := s.Target(j.Wire.Name)
 		talk.Model = cmp.Or(j.models[cmp.Or(j.Model, front.Model)], target.Model)
 	}
 	return playSteps(ctx, s, talk)
@@ -160,8 +160,8 @@ func (j *judge) askDirectly(ctx context.Context, s *specs.Scenario, w *wires.Wir
 func (j *judge) isPlayable(ctx context.Context, s *specs.Scenario) bool {
 	isExpected := true
 	talk := j.newConversation(s, true)
-	target, _ := s.Target(j.wire.Name)
-	talk.Base, talk.Model = "http://127.0.0.1/"+j.wire.Name, target.Model
+	target, _ := s.Target(j.Wire.Name)
+	talk.Base, talk.Model = "http://127.0.0.1/"+j.Wire.Name, target.Model
 	talk.Transport = simulator.Transport(simulator.New(simulator.Config{Scenario: s, Seed: seed, AnyModel: true,
 		Mismatch: func(*script.Mismatch) { isExpected = false }}))
 	playSteps(ctx, s, talk)
@@ -170,10 +170,10 @@ func (j *judge) isPlayable(ctx context.Context, s *specs.Scenario) bool {
 
 // playCase plays one scenario through the gateway and compares both sides of each request.
 func (j *judge) playCase(ctx context.Context, f *report.DutyCase, s *specs.Scenario, isStream bool) {
-	direct := j.askDirectly(ctx, s, j.wire, isStream)
+	direct := j.askDirectly(ctx, s, j.Wire, isStream)
 	var behind []*client.Answer
-	if j.wire != j.upstreamWire {
-		behind = j.askDirectly(ctx, s, j.upstreamWire, isStream)
+	if j.Wire != j.UpstreamWire {
+		behind = j.askDirectly(ctx, s, j.UpstreamWire, isStream)
 	}
 	j.Upstream.Serve(newSimulator(s, 0))
 	answers := playSteps(ctx, s, j.newConversation(s, isStream))
@@ -187,7 +187,7 @@ func (j *judge) compareAll(ctx context.Context, f *report.DutyCase, answers, dir
 	defer cancel()
 	seen := j.Upstream.listReceived(wait)
 	for i, a := range answers {
-		c := comparer{DutyCase: f, setup: j.setup, asked: asked{n: i, answer: a}}
+		c := comparer{DutyCase: f, Config: j.Config, asked: asked{n: i, answer: a}}
 		for _, u := range seen {
 			if !u.arrived.Before(a.Date) && (i+1 == len(answers) || u.arrived.Before(answers[i+1].Date)) &&
 				u.asked != nil {

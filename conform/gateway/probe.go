@@ -73,7 +73,7 @@ func askUnknownMember(j *judge, ctx context.Context, s *specs.Scenario, f *repor
 	f.See("GW-33")
 	a, seen := j.askOnce(ctx, f, s, func(talk *client.Conversation) {
 		talk.Extra = []wire.Extra{{Name: "conform_probe", JSON: `{"list":[1,2],"text":"ünknown"}`}}
-		if j.wire.Has(wires.Betas) {
+		if j.Wire.Has(wires.Betas) {
 			talk.Header = talk.Header.Clone()
 			if talk.Header == nil {
 				talk.Header = http.Header{}
@@ -83,7 +83,7 @@ func askUnknownMember(j *judge, ctx context.Context, s *specs.Scenario, f *repor
 		}
 	})
 	if len(seen) == 0 && a.Response.Status >= 400 {
-		f.Breach("GW-33", report.DutyBreach{},
+		f.Breach("GW-33", breach{},
 			"the gateway refuses a request with a member and a beta that it does not know: %d %s", a.Response.Status,
 			report.Shorten(string(a.Response.Body)))
 	}
@@ -91,7 +91,7 @@ func askUnknownMember(j *judge, ctx context.Context, s *specs.Scenario, f *repor
 
 // askSystemBlocks sends a system prompt of several blocks, one with a mark of the cache.
 func askSystemBlocks(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
-	if !j.wire.Has(wires.MarksCache) {
+	if !j.Wire.Has(wires.MarksCache) {
 		return
 	}
 	j.askOnce(ctx, f, s, func(talk *client.Conversation) {
@@ -109,14 +109,14 @@ func askChoice(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyC
 
 // askBeside says a text beside the result of a tool, in one message, as Claude Code does with its reminders.
 func askBeside(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
-	if !j.wire.Has(wires.Blocks) {
+	if !j.Wire.Has(wires.Blocks) {
 		return
 	}
 	j.Upstream.Serve(newSimulator(s, 0))
 	talk := j.newConversation(s, true)
 	talk.MaxRounds, talk.Budget, talk.Adaptive, talk.Effort = 1, 0, false, ""
 	const id = "toolu_01A09q90qw90lq917835lq9"
-	talk.History = []string{wire.ClientOf(j.wire.Name).Prompt(s.Steps[0].Prompt),
+	talk.History = []string{wire.ClientOf(j.Wire.Name).Prompt(s.Steps[0].Prompt),
 		`{"role":"assistant","content":[{"type":"tool_use","id":"` + id + `","name":"conform_echo","input":{"text":"heron"}}]}`,
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + id + `","content":"heron"},` +
 			`{"type":"text","text":"Now answer in one word."}]}`}
@@ -128,24 +128,24 @@ func askCompressed(j *judge, ctx context.Context, s *specs.Scenario, f *report.D
 	f.See("GW-27")
 	j.Upstream.Serve(newSimulator(s, 0))
 	talk := j.newConversation(s, true)
-	w := wire.ClientOf(j.wire.Name)
+	w := wire.ClientOf(j.Wire.Name)
 	body := w.Body(&talk.Question, []string{w.Prompt(s.Steps[0].Prompt)})
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	_, _ = z.Write(body) // a buffer takes all
 	_ = z.Close()
-	path := j.wire.Models.Path
-	if j.wire.Models.StreamPath != "" {
-		path = j.wire.Models.StreamPath
+	path := j.Wire.Models.Path
+	if j.Wire.Models.StreamPath != "" {
+		path = j.Wire.Models.StreamPath
 	}
 	a, seen := j.sendOnce(ctx, f, talk, path, http.Header{"Content-Encoding": {"gzip"}}, packed.Bytes())
 	switch {
 	case a.IsOK(), a.Response.Status == http.StatusUnsupportedMediaType:
 	case len(seen) > 0 && seen[0].asked.Doc == nil && seen[0].Request.Header.Get("Content-Encoding") == "":
-		f.Breach("GW-27", report.DutyBreach{},
+		f.Breach("GW-27", breach{},
 			"a request body in gzip arrives upstream in gzip, without the header that says so")
 	default:
-		f.Breach("GW-27", report.DutyBreach{}, "a request body in gzip is neither decoded nor refused with 415: %d %s",
+		f.Breach("GW-27", breach{}, "a request body in gzip is neither decoded nor refused with 415: %d %s",
 			a.Response.Status, report.Shorten(string(a.Response.Body)))
 	}
 }
@@ -153,26 +153,26 @@ func askCompressed(j *judge, ctx context.Context, s *specs.Scenario, f *report.D
 // askCount asks how many tokens a request has.
 func askCount(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
 	talk := j.newConversation(s, false)
-	path := client.CountPath(j.wire)
+	path := client.CountPath(j.Wire)
 	if path == "" {
 		return
 	}
 	f.See("GW-25")
 	j.Upstream.Serve(newSimulator(s, 0))
-	a, seen := j.sendOnce(ctx, f, talk, path, nil, client.CountBody(j.wire, talk.Model, s.Steps[0].Prompt))
+	a, seen := j.sendOnce(ctx, f, talk, path, nil, client.CountBody(j.Wire, talk.Model, s.Steps[0].Prompt))
 	got, _ := tree.Parse(a.Response.Body)
 	switch {
 	case a.Response.Status == http.StatusNotFound, a.Response.Status == http.StatusNotImplemented:
 	case len(seen) == 0:
-		f.Breach("GW-25", report.DutyBreach{Path: path},
+		f.Breach("GW-25", breach{Path: path},
 			"the gateway counts tokens itself instead of asking the provider: %d %s", a.Response.Status,
 			report.Shorten(string(a.Response.Body)))
 	case a.Response.Status != seen[0].Response.Status:
-		f.Breach("GW-25", report.DutyBreach{Path: path},
+		f.Breach("GW-25", breach{Path: path},
 			"the upstream counted tokens with status %d, and the client got %d: %s",
 			seen[0].Response.Status, a.Response.Status, report.Shorten(string(a.Response.Body)))
-	case j.wire == j.upstreamWire && !tree.Equal(seen[0].reply.Doc, got):
-		f.Breach("GW-25", report.DutyBreach{Path: path, Compare: compareTexts(string(seen[0].Response.Body),
+	case j.Wire == j.UpstreamWire && !tree.Equal(seen[0].reply.Doc, got):
+		f.Breach("GW-25", breach{Path: path, Compare: compareTexts(string(seen[0].Response.Body),
 			string(a.Response.Body))}, "the count of tokens is not what the upstream answered")
 	}
 }
@@ -195,7 +195,7 @@ func askSlowly(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyC
 	first := a.Date.Add(a.Began + a.Response.Chunks[0].At)
 	whole, late := seen[0].ended.Sub(seen[0].arrived), first.Sub(seen[0].arrived)
 	if whole > 4*slowPace && late > whole*3/4 {
-		f.Breach("GW-17", report.DutyBreach{},
+		f.Breach("GW-17", breach{},
 			"the upstream sent for %d ms, and the client's first byte came after %d ms: the stream is held back",
 			whole.Milliseconds(), late.Milliseconds())
 	}
@@ -220,7 +220,7 @@ func leaveEarly(j *judge, ctx context.Context, s *specs.Scenario, f *report.Duty
 	defer stop()
 	for _, u := range j.Upstream.listReceived(wait) {
 		if u.ended.IsZero() {
-			f.Breach("GW-22", report.DutyBreach{},
+			f.Breach("GW-22", breach{},
 				"the upstream request is still open %v after the client left", settle)
 			return
 		}

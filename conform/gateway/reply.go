@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
@@ -17,33 +16,32 @@ import (
 func (c *comparer) compareReply(u *received) {
 	was, is := u.reply, c.answer.Reply
 	if is.End != wire.Complete {
-		c.Breach("GW-28", report.DutyBreach{Exchange: c.n}, "the upstream's reply is whole, and the client got %s",
+		c.Breach("GW-28", breach{}, "the upstream's reply is whole, and the client got %s",
 			c.outcomeText())
 		return
 	}
 	if c.direct != nil && c.direct.IsOK() && c.direct.Reply.Form != is.Form {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong},
+		c.Breach("GW-29", breach{Consequence: specs.Wrong},
 			"the client got %s, and asked for %s", formText(is), formText(c.direct.Reply))
 	}
 	c.compareReplyHeaders(u)
 	c.compareItems(itemsSaid(was), itemsSaid(is))
 	if is.Model == "" || is.Model == "unknown" {
-		c.Breach("GW-23", report.DutyBreach{Exchange: c.n, Path: "model"}, "the reply names the model %q", is.Model)
+		c.Breach("GW-23", breach{Path: "model"}, "the reply names the model %q", is.Model)
 	} else {
-		c.See("GW-23")
-		c.See("GW-21")
+		c.See("GW-23", "GW-21")
 		if asked := c.answer.ReadRequest().Model; is.Model != was.Model &&
 			(is.Model != asked || c.isOtherModel(asked, was.Model)) {
-			c.Breach("GW-21", report.DutyBreach{Exchange: c.n, Path: "model",
+			c.Breach("GW-21", breach{Path: "model",
 				Compare: compareTexts(was.Model, is.Model)}, "%s answered upstream, and the reply names %s",
 				was.Model, is.Model)
 		}
 	}
 	c.compareUsage(was, is)
-	if c.wire == c.upstreamWire {
+	if c.Wire == c.UpstreamWire {
 		c.compareEvents(was, is)
-	} else if isAnswer(c.upstreamWire, was.Stop) != isAnswer(c.wire, is.Stop) && !refuses(was) && !refuses(is) {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: "stop", Consequence: specs.Wrong},
+	} else if isAnswer(c.UpstreamWire, was.Stop) != isAnswer(c.Wire, is.Stop) && !refuses(was) && !refuses(is) {
+		c.Breach("GW-29", breach{Path: "stop", Consequence: specs.Wrong},
 			"the upstream stopped with %q, and the client reads %q", was.Stop, is.Stop)
 	}
 }
@@ -51,14 +49,14 @@ func (c *comparer) compareReply(u *received) {
 // compareUsage holds that the client reads what the upstream counted, in the counters of the client's wire.
 func (c *comparer) compareUsage(was, is *wire.Reply) {
 	c.See("GW-24")
-	said, read := countsOf(c.upstreamWire, was), countsOf(c.wire, is)
-	at := report.DutyBreach{Exchange: c.n, Path: "usage"}
+	said, read := countsOf(c.UpstreamWire, was), countsOf(c.Wire, is)
+	at := breach{Path: "usage"}
 	switch {
 	case said.Input >= 0 && read.Input != said.Input:
 		c.Breach("GW-24", at, "the upstream counted %s tokens of input, and the client reads %s", inputText(said),
 			inputText(read))
 	case max(read.CacheRead, 0) != max(said.CacheRead, 0):
-		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "usage", Consequence: specs.Degraded},
+		c.Breach("GW-24", breach{Path: "usage", Consequence: specs.Degraded},
 			"the upstream read %d of %s tokens of input from its cache, and the client reads %s", max(said.CacheRead, 0),
 			countText(said.Input), countText(read.CacheRead))
 	}
@@ -66,12 +64,12 @@ func (c *comparer) compareUsage(was, is *wire.Reply) {
 		c.Breach("GW-24", at, "the upstream counted %d tokens of output, and the client reads %s", said.Output,
 			countText(read.Output))
 	}
-	if c.wire == c.upstreamWire {
+	if c.Wire == c.UpstreamWire {
 		return
 	}
 	if len(is.Events) > 0 {
 		start := wire.Usage{Input: -1}
-		if start.Add(c.wire.Name, is.Events[0].JSON); start.Input == 0 && said.Input > 0 && read.Input > 0 {
+		if start.Add(c.Wire.Name, is.Events[0].JSON); start.Input == 0 && said.Input > 0 && read.Input > 0 {
 			c.Breach("GW-24", at, "the first event says 0 tokens of input; the upstream counted %d", said.Input)
 		}
 	}
@@ -88,7 +86,7 @@ func countsOf(w *wires.Wire, r *wire.Reply) wire.Usage {
 // isOtherModel reports whether another model than asked answered. Only two names of known models on one wire say that:
 // any other name may be an alias, and behind another wire every model is another one.
 func (c *comparer) isOtherModel(asked, answered string) bool {
-	return c.wire == c.upstreamWire && specs.ParseModel(asked).Family != "" &&
+	return c.Wire == c.UpstreamWire && specs.ParseModel(asked).Family != "" &&
 		specs.ParseModel(answered).Family != "" &&
 		!specs.IsServedAs(asked, answered)
 }
@@ -131,17 +129,15 @@ func itemsSaid(r *wire.Reply) (list []wire.Item) {
 
 // compareItems compares what both sides read, kind by kind, so that one loss is one finding.
 func (c *comparer) compareItems(was, is []wire.Item) {
-	for _, id := range []string{"GW-10", "GW-13", "GW-18"} {
-		c.See(id)
-	}
+	c.See("GW-10", "GW-13", "GW-18")
 	isTold := false // a kind whose text came or went changes the order, too
 	for _, kind := range []wire.What{wire.Text, wire.Thinking} {
 		before, after := textOf(was, kind), textOf(is, kind)
-		if before == after || kind == wire.Thinking && c.wire != c.upstreamWire && after == "" {
+		if before == after || kind == wire.Thinking && c.Wire != c.UpstreamWire && after == "" {
 			continue
 		}
 		isTold = true
-		at := report.DutyBreach{Exchange: c.n, Path: kind.String(), Compare: compareTexts(before, after),
+		at := breach{Path: kind.String(), Compare: compareTexts(before, after),
 			Consequence: specs.Wrong}
 		if strings.ContainsRune(after, '\uFFFD') && !strings.ContainsRune(before, '\uFFFD') {
 			c.Breach("GW-18", at, "the %s has replacement characters that the upstream did not send", kind)
@@ -151,20 +147,20 @@ func (c *comparer) compareItems(was, is []wire.Item) {
 		}
 	}
 	c.compareCalls(ofKind(was, wire.Call), ofKind(is, wire.Call))
-	if c.wire == c.upstreamWire {
+	if c.Wire == c.UpstreamWire {
 		c.compareTokens(was, is)
 		return
 	}
 	before, after := ofKind(was, wire.Thinking), ofKind(is, wire.Thinking)
 	if len(before) > 0 && len(after) == 0 {
-		c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Consequence: specs.Degraded},
+		c.Breach("GW-10", breach{Consequence: specs.Degraded},
 			"the model's thinking does not reach the client")
 	}
 	if len(ofKind(is, wire.Opaque)) == 0 { // a block that only one wire has cannot cross
 		was = slices.DeleteFunc(was, func(it wire.Item) bool { return it.What == wire.Opaque })
 	}
 	if kindOrder(was) != kindOrder(is) && len(before) == len(after) && !isTold {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong},
+		c.Breach("GW-29", breach{Consequence: specs.Wrong},
 			"the upstream said %s, and the client reads %s", kindOrder(was), kindOrder(is))
 	}
 }
@@ -200,30 +196,30 @@ func textOf(list []wire.Item, kind wire.What) string {
 
 func (c *comparer) compareCalls(was, is []wire.Item) {
 	if len(was) != len(is) {
-		c.Breach("GW-30", report.DutyBreach{Exchange: c.n, Path: "calls"},
+		c.Breach("GW-30", breach{Path: "calls"},
 			"the upstream called %d tools, and the client reads %d calls", len(was), len(is))
 		return
 	}
 	for i := range was {
 		path := fmt.Sprintf("calls[%d]", i)
 		if was[i].Name != is[i].Name {
-			c.Breach("GW-26", report.DutyBreach{Exchange: c.n, Path: path + ".name", Compare: compareTexts(was[i].Name,
+			c.Breach("GW-26", breach{Path: path + ".name", Compare: compareTexts(was[i].Name,
 				is[i].Name)}, "the upstream called %q, and the client reads %q", was[i].Name, is[i].Name)
 		}
 		one, other, isEqual := diffJSON(was[i].Args, is[i].Args)
 		_, err := tree.Parse(was[i].Args) // some wires can only carry arguments that are valid JSON
-		isSayable := was[i].ArgsKnown && is[i].ArgsKnown && (c.wire == c.upstreamWire || err == nil)
+		isSayable := was[i].ArgsKnown && is[i].ArgsKnown && (c.Wire == c.UpstreamWire || err == nil)
 		if isSayable && !isEqual {
-			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: path + ".arguments",
+			c.Breach("GW-29", breach{Path: path + ".arguments",
 				Compare: compareTexts(one, other), Consequence: specs.Wrong},
 				"the arguments that the client reads are not what the upstream sent")
 		}
 		switch {
 		case is[i].ID == "" && was[i].ID != "":
-			c.Breach("GW-30", report.DutyBreach{Exchange: c.n, Path: path + ".id"},
+			c.Breach("GW-30", breach{Path: path + ".id"},
 				"a call reaches the client without an id")
-		case c.wire == c.upstreamWire && was[i].ID != is[i].ID:
-			c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: path + ".id",
+		case c.Wire == c.UpstreamWire && was[i].ID != is[i].ID:
+			c.Breach("GW-13", breach{Path: path + ".id",
 				Compare: compareTexts(was[i].ID, is[i].ID)}, "the id of a call was changed on its way to the client")
 		}
 	}
@@ -244,11 +240,11 @@ func (c *comparer) compareTokens(was, is []wire.Item) {
 		path := fmt.Sprintf("tokens[%d]", i)
 		switch {
 		case i >= len(after):
-			c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Path: path},
+			c.Breach("GW-10", breach{Path: path},
 				"%d of %d tokens that the provider issued do not reach the client", len(before)-len(after), len(before))
 			return
 		case token != after[i]:
-			c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Path: path, Compare: compareTokens(token, after[i])},
+			c.Breach("GW-10", breach{Path: path, Compare: compareTokens(token, after[i])},
 				"a token was changed on its way to the client")
 		}
 	}
@@ -274,7 +270,7 @@ func countText(n int) string {
 func (c *comparer) compareEvents(was, is *wire.Reply) {
 	c.See("GW-29")
 	if was.Form != is.Form {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong},
+		c.Breach("GW-29", breach{Consequence: specs.Wrong},
 			"the upstream and the client got replies of different forms: a stream became a document, or a document a stream")
 		return
 	}
@@ -288,33 +284,33 @@ func (c *comparer) compareEvents(was, is *wire.Reply) {
 		return text
 	}
 	if was.Form == wire.Document {
-		if d := diffBodies(c.wire, was.Doc, is.Doc); len(d) > 0 &&
+		if d := diffBodies(c.Wire, was.Doc, is.Doc); len(d) > 0 &&
 			!(len(d) == 1 && (d[0].path == "id" || d[0].path == "model")) {
 			one, other := d[0].bothTexts()
-			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: d[0].path, Compare: compareTexts(one, other)},
+			c.Breach("GW-29", breach{Path: d[0].path, Compare: compareTexts(one, other)},
 				"the member %s of the reply was %s on its way to the client", d[0].path, d[0].changeText())
 		}
 		return
 	}
 	if sent := countPings(was); sent > 0 && countPings(is) == 0 {
-		c.Breach("GW-17", report.DutyBreach{Exchange: c.n, Path: "ping", Consequence: specs.Degraded},
+		c.Breach("GW-17", breach{Path: "ping", Consequence: specs.Degraded},
 			"the upstream sent %d pings, and none reaches the client", sent)
 	}
 	before, after := eventsOf(was, mask), eventsOf(is, mask)
 	for i := range before {
 		switch {
 		case i >= len(after):
-			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("events[%d]", i)},
+			c.Breach("GW-29", breach{Path: fmt.Sprintf("events[%d]", i)},
 				"the upstream sent %d events, and the client got %d", len(before), len(after))
 			return
 		case before[i] != after[i]:
-			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("events[%d]", i),
+			c.Breach("GW-29", breach{Path: fmt.Sprintf("events[%d]", i),
 				Compare: compareTexts(before[i], after[i])}, "an event is not what the upstream sent")
 			return
 		}
 	}
 	if len(after) > len(before) {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n}, "the upstream sent %d events, and the client got %d",
+		c.Breach("GW-29", breach{}, "the upstream sent %d events, and the client got %d",
 			len(before), len(after))
 	}
 }

@@ -30,18 +30,18 @@ func askSampling(j *judge, ctx context.Context, s *specs.Scenario, f *report.Dut
 	j.Upstream.Serve(newSimulator(nil, 0))
 	talk := j.newConversation(s, false)
 	talk.Question = wire.Question{Model: talk.Model, MaxTokens: 512}
-	client := wire.ClientOf(j.wire.Name)
+	client := wire.ClientOf(j.Wire.Name)
 	body := client.Body(&talk.Question, []string{client.Prompt("Say hello.")})
 	for _, v := range samplingValues {
-		if paths := j.wire.Body.Sampling[v.name]; paths != nil && j.upstreamWire.Body.Sampling[v.name] != nil &&
-			takesMember(j.wire, talk.Model, body, paths[0], v.value) {
+		if paths := j.Wire.Body.Sampling[v.name]; paths != nil && j.UpstreamWire.Body.Sampling[v.name] != nil &&
+			takesMember(j.Wire, talk.Model, body, paths[0], v.value) {
 			body = addMember(body, paths[0], v.value)
 		}
 	}
-	a, seen := j.sendOnce(ctx, f, talk, j.wire.Models.Path, nil, body)
+	a, seen := j.sendOnce(ctx, f, talk, j.Wire.Models.Path, nil, body)
 	if len(seen) > 0 && seen[0].asked.Doc != nil {
 		f.See("GW-39")
-		c := comparer{DutyCase: f, setup: j.setup, asked: asked{answer: a}}
+		c := comparer{DutyCase: f, Config: j.Config, asked: asked{answer: a}}
 		c.compareSampling(seen[0])
 	}
 }
@@ -49,20 +49,20 @@ func askSampling(j *judge, ctx context.Context, s *specs.Scenario, f *report.Dut
 // compareSampling holds that the sampling parameters that both wires have arrive with their values. A parameter
 // that the upstream's model refuses may be left out.
 func (c *comparer) compareSampling(u *received) {
-	for _, name := range slices.Sorted(maps.Keys(c.wire.Body.Sampling)) {
-		was, path := findSampling(c.wire, c.answer.ReadRequest().Doc, name)
-		paths := c.upstreamWire.Body.Sampling[name]
+	for _, name := range slices.Sorted(maps.Keys(c.Wire.Body.Sampling)) {
+		was, path := findSampling(c.Wire, c.answer.ReadRequest().Doc, name)
+		paths := c.UpstreamWire.Body.Sampling[name]
 		if was == nil || paths == nil {
 			continue
 		}
-		at := report.DutyBreach{Exchange: c.n, Path: path, Consequence: specs.Degraded}
+		at := breach{Path: path, Consequence: specs.Degraded}
 		if name == wires.LengthLimit || name == wires.StopTexts {
 			at.Consequence = specs.Wrong
 		}
 		isTaken := func(path string) bool {
-			return takesMember(c.upstreamWire, u.asked.Model, u.Request.Body, path, was.Raw())
+			return takesMember(c.UpstreamWire, u.asked.Model, u.Request.Body, path, was.Raw())
 		}
-		switch is, _ := findSampling(c.upstreamWire, u.asked.Doc, name); {
+		switch is, _ := findSampling(c.UpstreamWire, u.asked.Doc, name); {
 		case is == nil && slices.ContainsFunc(paths, isTaken):
 			c.Breach("GW-39", at, "the parameter %s does not arrive upstream", path)
 		case is == nil || tree.Equal(was, is) || name == wires.StopTexts && slices.Equal(stringsIn(was), stringsIn(is)):

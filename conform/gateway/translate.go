@@ -17,38 +17,36 @@ import (
 func (c *comparer) compareMeaning(u *received) {
 	was := c.answer.ReadRequest()
 	is := u.asked
-	for _, id := range []string{"GW-7", "GW-9", "GW-11", "GW-13", "GW-26"} {
-		c.See(id)
-	}
-	said, arrived := systemTexts(c.wire, was), systemTexts(c.upstreamWire, is)
+	c.See("GW-7", "GW-9", "GW-11", "GW-13", "GW-26")
+	said, arrived := systemTexts(c.Wire, was), systemTexts(c.UpstreamWire, is)
 	switch lost, added := firstMissing(said, arrived), addedTo(said, arrived); {
 	case lost == "" && added != "":
-		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system"}, "the gateway added to the system prompt: %q",
+		c.Breach("GW-7", breach{Path: "system"}, "the gateway added to the system prompt: %q",
 			report.Shorten(added))
 	case lost == "":
 	case firstMissing([]string{lost}, textsOf(is, "user")) == "":
-		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Degraded},
+		c.Breach("GW-7", breach{Path: "system", Consequence: specs.Degraded},
 			"the system prompt arrives upstream as a text of the user: %q", report.Shorten(lost))
 	default:
-		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Wrong},
+		c.Breach("GW-7", breach{Path: "system", Consequence: specs.Wrong},
 			"the system prompt does not arrive upstream: %q is missing", report.Shorten(lost))
 	}
 	c.compareTools(was, is)
 	for _, role := range []string{"user", "assistant"} {
 		if lost := firstMissing(textsOf(was, role), textsOf(is, role)); lost != "" {
-			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong},
+			c.Breach("GW-9", breach{Path: "conversation", Consequence: specs.Wrong},
 				"a text of the %s does not arrive upstream: %q", role, report.Shorten(lost))
 		}
 	}
 	if n := len(was.Media); n > 0 && len(ofKind(is.Items, wire.Media))+len(is.Media) == 0 &&
 		!strings.Contains(string(is.Doc.Raw()), was.Media[0].Data) {
-		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong},
+		c.Breach("GW-9", breach{Path: "conversation", Consequence: specs.Wrong},
 			"no image arrives upstream; the client sent %d", n)
 	}
 	c.compareHistory(was, is)
 	c.compareResults(was, is)
 	if u.Response.Status/100 == 2 && thinksBack(was) && !is.Stateful && !thinksBack(is) {
-		c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Degraded},
+		c.Breach("GW-10", breach{Path: "conversation", Consequence: specs.Degraded},
 			"the client sends the model's thinking of this turn back, and none of it arrives upstream")
 	}
 }
@@ -72,7 +70,7 @@ func (c *comparer) compareTools(was, is *wire.Request) {
 	if was.Choice.Kind == "none" && len(is.Declared) == 0 {
 		return // a tool that nobody offers is not called either
 	}
-	at := report.DutyBreach{Exchange: c.n, Path: "tools"}
+	at := breach{Path: "tools"}
 	var undescribed []string
 	for n, tool := range was.Declared {
 		i := slices.IndexFunc(is.Declared, func(t wire.Tool) bool { return t.Name == tool.Name })
@@ -95,7 +93,7 @@ func (c *comparer) compareTools(was, is *wire.Request) {
 	}
 	if was.Choice.Kind != "" && is.Choice.Kind != was.Choice.Kind &&
 		!(was.Choice.Kind == "auto" && is.Choice.Kind == "") {
-		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: "tool_choice", Consequence: specs.Wrong},
+		c.Breach("GW-29", breach{Path: "tool_choice", Consequence: specs.Wrong},
 			"the client's choice of tools is %q, and %q arrives upstream", was.Choice.Kind, is.Choice.Kind)
 	}
 }
@@ -165,7 +163,7 @@ func textsOf(q *wire.Request, role string) (list []string) {
 func (c *comparer) compareHistory(was, is *wire.Request) {
 	before, after := ofKind(was.Items, wire.Call), ofKind(is.Items, wire.Call)
 	if len(before) != len(after) {
-		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong},
+		c.Breach("GW-9", breach{Path: "conversation", Consequence: specs.Wrong},
 			"the client sends %d calls back, and %d arrive upstream", len(before), len(after))
 		return
 	}
@@ -177,7 +175,7 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 		}
 		if _, err := tree.Parse(before[i].Args); !isEqual &&
 			err == nil { // some wires can only carry arguments that are valid JSON
-			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("calls[%d]", i),
+			c.Breach("GW-9", breach{Path: fmt.Sprintf("calls[%d]", i),
 				Compare: compareTexts(one, other), Consequence: specs.Wrong},
 				"a call of %s changed on its way upstream", before[i].Name)
 		}
@@ -186,7 +184,7 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 		}
 	}
 	if len(ids) != len(back) {
-		c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: "calls"}, "%d ids of calls became %d",
+		c.Breach("GW-13", breach{Path: "calls"}, "%d ids of calls became %d",
 			len(ids), len(back))
 	}
 }
@@ -195,7 +193,7 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 func (c *comparer) compareResults(was, is *wire.Request) {
 	before, after := ofKind(was.Items, wire.Result), ofKind(is.Items, wire.Result)
 	if len(before) != len(after) {
-		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Crash},
+		c.Breach("GW-9", breach{Path: "conversation", Consequence: specs.Crash},
 			"the client sends %d results, and %d arrive upstream", len(before), len(after))
 		return
 	}
@@ -210,19 +208,19 @@ func (c *comparer) compareResults(was, is *wire.Request) {
 		switch lost := firstMissing(texts, all); {
 		case lost == "":
 		case same != i && firstMissing(texts, stringsDeep(after[i].Node)) == "":
-			c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i)},
+			c.Breach("GW-13", breach{Path: fmt.Sprintf("results[%d]", i)},
 				"the result of one call arrives upstream as that of another: %q", report.Shorten(lost))
 		case firstMissing(texts, unwrapTexts(all)) == "" || isSameJSON(lost, after[same].Node):
-			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i),
+			c.Breach("GW-9", breach{Path: fmt.Sprintf("results[%d]", i),
 				Consequence: specs.Degraded},
 				"a result arrives upstream wrapped in other JSON than the client sent: %q", report.Shorten(lost))
 		default:
-			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i),
+			c.Breach("GW-9", breach{Path: fmt.Sprintf("results[%d]", i),
 				Consequence: specs.Wrong}, "a result changed on its way upstream: %q is missing", report.Shorten(lost))
 		}
-		if marks := c.upstreamWire.Has(wires.MarksErrors) || c.upstreamWire.Has(wires.NamesErrors); marks &&
+		if marks := c.UpstreamWire.Has(wires.MarksErrors) || c.UpstreamWire.Has(wires.NamesErrors); marks &&
 			before[i].IsMarkedError() && !after[same].IsMarkedError() {
-			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i)},
+			c.Breach("GW-9", breach{Path: fmt.Sprintf("results[%d]", i)},
 				"the mark of a failed tool does not arrive upstream")
 		}
 	}

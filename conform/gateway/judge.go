@@ -68,9 +68,7 @@ func (j *judge) learnModels(ctx context.Context, scenarios []*specs.Scenario) er
 		j.Upstream.Serve(newSimulator(nil, 0))
 		talk.Tools, talk.MaxRounds = nil, 1
 		a := talk.Say(ctx, "Say hello.")[0]
-		wait, cancel := context.WithTimeout(ctx, settle)
-		seen := j.Upstream.listReceived(wait)
-		cancel()
+		seen := j.Upstream.listReceived(ctx)
 		switch {
 		case len(seen) > 0:
 			j.models[talk.Model] = cmp.Or(seen[0].asked.Model, talk.Model)

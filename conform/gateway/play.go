@@ -124,10 +124,7 @@ const longestName = 64
 // newConversation is that of a scenario's target with the gateway, or with whatever the transport leads to.
 func (j *judge) newConversation(s *specs.Scenario, isStream bool) *client.Conversation {
 	target, _ := s.Target(j.Wire.Name)
-	model := target.Model
-	if j.Model != "" {
-		model = j.Model
-	}
+	model := cmp.Or(j.Model, target.Model)
 	talk := &client.Conversation{
 		Server: client.Server{Wire: j.Wire, Base: j.Base, Key: j.ClientKey, Transport: j.transport,
 			Timeout: j.Timeout, Header: j.Header},
@@ -183,9 +180,7 @@ func (j *judge) playCase(ctx context.Context, f *report.DutyCase, s *specs.Scena
 // compareAll pairs the requests of both sides and compares them.
 func (j *judge) compareAll(ctx context.Context, f *report.DutyCase, answers, direct,
 	behind []*client.Answer) []*received {
-	wait, cancel := context.WithTimeout(ctx, settle)
-	defer cancel()
-	seen := j.Upstream.listReceived(wait)
+	seen := j.Upstream.listReceived(ctx)
 	for i, a := range answers {
 		c := comparer{DutyCase: f, Config: j.Config, asked: asked{n: i, answer: a}}
 		for _, u := range seen {
@@ -211,9 +206,6 @@ func (j *judge) compareAll(ctx context.Context, f *report.DutyCase, answers, dir
 	}
 	return seen
 }
-
-// settle is how long the gateway may take to end what it asks upstream.
-const settle = 5 * time.Second
 
 // Keep writes the exchanges of each case as two cassettes in a folder: CASE.client.yaml is what the
 // client and the gateway said, CASE.upstream.yaml what the gateway and the simulator said. Credentials

@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -38,10 +40,11 @@ func allProbes() []probe {
 	}
 }
 
-// askOnce asks what the scenario's first step asks and compares both sides.
-func (j *judge) askOnce(ctx context.Context, f *report.DutyCase, s *specs.Scenario,
+// askOnce asks what the scenario's first step asks and compares both sides. pace is the time between two events of the
+// simulator.
+func (j *judge) askOnce(ctx context.Context, f *report.DutyCase, s *specs.Scenario, pace time.Duration,
 	change func(*client.Conversation)) (*client.Answer, []*received) {
-	j.Upstream.Serve(newSimulator(s, 0))
+	j.Upstream.Serve(newSimulator(s, pace))
 	talk := j.newConversation(s, true)
 	talk.MaxRounds = 1
 	change(talk)
@@ -54,9 +57,7 @@ func (j *judge) sendOnce(
 	ctx context.Context, f *report.DutyCase, talk *client.Conversation, path string, h http.Header, body []byte,
 ) (*client.Answer, []*received) {
 	a := talk.Send(ctx, http.MethodPost, strings.ReplaceAll(path, "{model}", talk.Model), h, body)
-	wait, cancel := context.WithTimeout(ctx, settle)
-	defer cancel()
-	seen := j.Upstream.listReceived(wait)
+	seen := j.Upstream.listReceived(ctx)
 	f.Exchanges = append(f.Exchanges, a.Exchange)
 	for _, u := range seen {
 		f.Behind = append(f.Behind, u.Exchange)
@@ -71,13 +72,11 @@ func (j *judge) sendOnce(
 // a client does.
 func askUnknownMember(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
 	f.See("GW-33")
-	a, seen := j.askOnce(ctx, f, s, func(talk *client.Conversation) {
+	a, seen := j.askOnce(ctx, f, s, 0, func(talk *client.Conversation) {
 		talk.Extra = []wire.Extra{{Name: "conform_probe", JSON: `{"list":[1,2],"text":"ünknown"}`}}
 		if j.Wire.Has(wires.Betas) {
-			talk.Header = talk.Header.Clone()
-			if talk.Header == nil {
-				talk.Header = http.Header{}
-			}
+			talk.Header = http.Header{}
+			maps.Copy(talk.Header, j.Header)
 			talk.Header["Anthropic-Beta"] = []string{"conform-probe-2026-01-01,interleaved-thinking-2025-05-14"}
 			talk.Header["Anthropic-Conform-Probe"] = []string{"1"}
 		}
@@ -94,7 +93,7 @@ func askSystemBlocks(j *judge, ctx context.Context, s *specs.Scenario, f *report
 	if !j.Wire.Has(wires.MarksCache) {
 		return
 	}
-	j.askOnce(ctx, f, s, func(talk *client.Conversation) {
+	j.askOnce(ctx, f, s, 0, func(talk *client.Conversation) {
 		talk.System = ""
 		talk.Extra = []wire.Extra{{Name: "system",
 			JSON: `[{"type":"text","text":"x-anthropic-billing-header: conform"},` +
@@ -104,7 +103,7 @@ func askSystemBlocks(j *judge, ctx context.Context, s *specs.Scenario, f *report
 
 // askChoice says which tools the model may call.
 func askChoice(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
-	j.askOnce(ctx, f, s, func(talk *client.Conversation) { talk.Choice = "none" })
+	j.askOnce(ctx, f, s, 0, func(talk *client.Conversation) { talk.Choice = "none" })
 }
 
 // askBeside says a text beside the result of a tool, in one message, as Claude Code does with its reminders.
@@ -134,10 +133,7 @@ func askCompressed(j *judge, ctx context.Context, s *specs.Scenario, f *report.D
 	z := gzip.NewWriter(&packed)
 	_, _ = z.Write(body) // a buffer takes all
 	_ = z.Close()
-	path := j.Wire.Models.Path
-	if j.Wire.Models.StreamPath != "" {
-		path = j.Wire.Models.StreamPath
-	}
+	path := cmp.Or(j.Wire.Models.StreamPath, j.Wire.Models.Path)
 	a, seen := j.sendOnce(ctx, f, talk, path, http.Header{"Content-Encoding": {"gzip"}}, packed.Bytes())
 	switch {
 	case a.IsOK(), a.Response.Status == http.StatusUnsupportedMediaType:
@@ -183,12 +179,7 @@ const slowPace = 100 * time.Millisecond
 // askSlowly asks for a stream whose events come one by one.
 func askSlowly(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
 	f.See("GW-17")
-	j.Upstream.Serve(newSimulator(s, slowPace))
-	talk := j.newConversation(s, true)
-	talk.MaxRounds = 1
-	answers := talk.Say(ctx, s.Steps[0].Prompt)
-	seen := j.compareAll(ctx, f, answers, nil, nil)
-	a := answers[0]
+	a, seen := j.askOnce(ctx, f, s, slowPace, func(*client.Conversation) {})
 	if len(seen) == 0 || len(a.Response.Chunks) == 0 || !a.IsOK() {
 		return
 	}
@@ -216,9 +207,7 @@ func leaveEarly(j *judge, ctx context.Context, s *specs.Scenario, f *report.Duty
 	short, cancel := context.WithTimeout(ctx, leaveAfter)
 	defer cancel()
 	talk.Say(short, s.Steps[0].Prompt)
-	wait, stop := context.WithTimeout(ctx, settle)
-	defer stop()
-	for _, u := range j.Upstream.listReceived(wait) {
+	for _, u := range j.Upstream.listReceived(ctx) {
 		if u.ended.IsZero() {
 			f.Breach("GW-22", breach{},
 				"the upstream request is still open %v after the client left", settle)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,9 +116,7 @@ var errNotListening = errors.New("does not listen")
 
 // awaitListener waits until the gateway accepts connections.
 func (p *Process) awaitListener(ctx context.Context, wait time.Duration, address string) error {
-	if wait == 0 {
-		wait = defaultWait
-	}
+	wait = cmp.Or(wait, defaultWait)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	p.ended = make(chan isolate.Result, 1)

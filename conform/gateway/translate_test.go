@@ -132,7 +132,7 @@ func TestOverloadedStatus(t *testing.T) {
 		{"anthropic", 429, 529, "GW-14"}, {"chat", 503, 529, "GW-14"},
 	} {
 		c, u := bothSides(messagesRequest, "chat", chatRequest)
-		c.wire = wires.Find(tt.wire)
+		c.Wire = wires.Find(tt.wire)
 		c.answer.Response = evidence.Response{Status: tt.front, Header: http.Header{}, Body: []byte(words)}
 		u.Response = evidence.Response{Status: tt.upstream, Header: http.Header{}, Body: []byte(words)}
 		c.answer.Reply, u.reply = c.answer.ReadReply(), u.ReadReply()
@@ -306,7 +306,7 @@ func bothSides(front, upstream, behind string) (*comparer, *received) {
 	u.Response.Status = http.StatusOK
 	u.asked = u.ReadRequest()
 	return &comparer{
-		DutyCase: report.NewDutyCase("c", "anthropic"), setup: setup{wire: wires.Find("anthropic"), upstreamWire: w},
+		DutyCase: report.NewDutyCase("c", "anthropic"), Config: Config{Wire: wires.Find("anthropic"), UpstreamWire: w},
 		asked: asked{answer: &client.Answer{Exchange: asks("anthropic", "/v1/messages", front)}},
 	}, u
 }

@@ -61,9 +61,14 @@ func (u *Upstream) Serve(h http.Handler) {
 	u.handler, u.seen, u.open = h, nil, &sync.WaitGroup{}
 }
 
-// listReceived returns what arrived since Serve, in order of arrival, once the answers have ended or
-// the context has.
+// settle is how long the gateway may take to end what it asks upstream.
+const settle = 5 * time.Second
+
+// listReceived returns what arrived since Serve, in order of arrival, once the answers have ended, the
+// context has, or the gateway has had its time.
 func (u *Upstream) listReceived(ctx context.Context) []*received {
+	ctx, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
 	u.mu.Lock()
 	open, ended := u.open, make(chan struct{})
 	u.mu.Unlock()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // sentKeys are the credentials that a request carries, whichever wire they are of.
@@ -16,11 +18,19 @@ func sentKeys(r *http.Request) (sent []string) {
 		if key, ok := strings.CutPrefix(r.Header.Get(c.Header), c.Prefix); ok && key != "" {
 			sent = append(sent, key)
 		}
-		if c.Parameter != "" && queryOf(r).Get(c.Parameter) != "" {
-			sent = append(sent, queryOf(r).Get(c.Parameter))
+		if key := keyParameter(r, c); key != "" {
+			sent = append(sent, key)
 		}
 	}
 	return sent
+}
+
+// keyParameter returns the key in the URL's query, "" for none.
+func keyParameter(r *http.Request, c wires.Credentials) string {
+	if c.Parameter == "" {
+		return ""
+	}
+	return queryOf(r).Get(c.Parameter)
 }
 
 // queryOf reads the URL's query only where there is one.
@@ -61,8 +71,7 @@ var madeUpWords = sync.OnceValue(func() *regexp.Regexp {
 func hasKey(c *call) bool {
 	takes := c.Wire.Credentials
 	has := func(header string) bool { return c.Request.Header.Get(header) != "" }
-	return has(takes.Header) || slices.ContainsFunc(takes.Others, has) ||
-		takes.Parameter != "" && queryOf(c.Request).Get(takes.Parameter) != ""
+	return has(takes.Header) || slices.ContainsFunc(takes.Others, has) || keyParameter(c.Request, takes) != ""
 }
 
 // wrongWord is in a key that the simulator refuses as a provider refuses a key that it does not know,

@@ -127,7 +127,7 @@ func byCredential(r *http.Request) *wires.Wire {
 	own := firstWire(func(w *wires.Wire) bool {
 		c := w.Credentials
 		return w.Header != "" && r.Header.Get(w.Header) != "" || c.Prefix == "" && r.Header.Get(c.Header) != "" ||
-			c.Parameter != "" && queryOf(r).Get(c.Parameter) != ""
+			keyParameter(r, c) != ""
 	})
 	ordinary := func(w *wires.Wire) bool { return w.Credentials.Prefix != "" }
 	return cmp.Or(own, firstWire(ordinary), firstWire(func(*wires.Wire) bool { return true }))

@@ -246,19 +246,10 @@ func (h *handler) planAnswer(c *call) script.Plan {
 				realKeyPrefix(c.Request), minRealKey)})
 	case slices.ContainsFunc(sentKeys(c.Request), wrongWord().MatchString):
 		return rejectionPlan(c.route, c.RefusalOf("wrong_key"))
-	case c.op == script.Generate:
-		if c.socket != nil {
-			return h.planMessage(c)
-		}
-		return h.planGenerate(c)
-	case c.op == script.Compact:
-		return h.planWindow(c)
-	case c.op == script.Count:
-		c.asked = c.Parse(c.Request, c.body)
-		if refusal := c.asked.Check(c.env); refusal != nil {
-			return rejectionPlan(c.route, refusal)
-		}
-		return h.bodyPlan(c, c.asked.CountTokens())
+	case c.op == script.Generate && c.socket != nil:
+		return h.planMessage(c)
+	case c.op == script.Generate, c.op == script.Compact, c.op == script.Count:
+		return h.planModel(c)
 	case !hasKey(c):
 		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: c.Wire.Credentials.Missing})
 	}
@@ -290,16 +281,20 @@ func (h *handler) planAnswer(c *call) script.Plan {
 	}
 }
 
-// planGenerate is a model call: checked, then answered by the script.
-func (h *handler) planGenerate(c *call) script.Plan {
+// planModel checks a request to a model, and answers the request if no rule is broken.
+func (h *handler) planModel(c *call) script.Plan {
 	c.asked = c.Parse(c.Request, c.body)
 	if refusal := c.asked.Check(c.env); refusal != nil {
 		return rejectionPlan(c.route, refusal)
 	}
+	if c.op == script.Count {
+		return h.bodyPlan(c, c.asked.CountTokens())
+	}
 	return withNotes(h.planAccepted(c), h.strictNotes(c))
 }
 
-// planAccepted answers a model call that has passed the rules.
+// planAccepted answers a model call that has passed the rules: by the script, or with a compacted conversation,
+// whatever the script says.
 func (h *handler) planAccepted(c *call) script.Plan {
 	if refusal := h.expandPrevious(c); refusal != nil {
 		return rejectionPlan(c.route, refusal)
@@ -307,6 +302,9 @@ func (h *handler) planAccepted(c *call) script.Plan {
 	req, refusal := c.asked.Turn()
 	if refusal != nil {
 		return h.refusalPlan(c, refusal)
+	}
+	if c.op == script.Compact {
+		return h.bodyPlan(c, c.Compacted(script.Generated(req, nil, "", c.env.Key, c.env.Now)))
 	}
 	reply, refusal := h.composeReply(req, c)
 	if refusal != nil {
@@ -326,17 +324,14 @@ func (h *handler) composeReply(req script.Request, c *call) (script.Reply, *scri
 		return h.scriptedReply(req, c)
 	}
 	asked := c.Intent(req.Document)
-	if text, limited, ok := script.SideTraffic(asked); ok {
-		stop := specs.StopEnd
-		if limited {
-			stop = specs.StopMaxTokens
-		}
-		return script.Generated(req, []specs.Block{{Kind: specs.KindText, Text: text}}, stop, env.Key, env.Now), nil
-	}
-	if h.Scenario != nil {
+	said, stop, isAside := script.SideTraffic(asked)
+	switch {
+	case isAside:
+	case h.Scenario != nil:
 		return h.scriptedReply(req, c)
+	default:
+		said, stop = script.AutoReply(asked)
 	}
-	said, stop := script.AutoReply(asked)
 	return script.Generated(req, said, stop, env.Key, env.Now), nil
 }
 

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -48,12 +49,7 @@ func (t *table) removeEntry(id string) {
 	e := t.byID[id]
 	t.bytes -= len(e.Reply.Request.Body)
 	delete(t.byID, id)
-	for i, other := range t.order {
-		if other == id {
-			t.order = append(t.order[:i:i], t.order[i+1:]...)
-			break
-		}
-	}
+	t.order = slices.DeleteFunc(t.order, func(other string) bool { return other == id })
 }
 
 // get calls f with the entry, under the table's lock. An entry of another
@@ -115,20 +111,4 @@ func (h *handler) storeReply(c *call, reply script.Reply, plan script.Plan) scri
 		plan.Writes = [][]byte{c.Storage.Queued(plan.Writes[0])}
 	}
 	return plan
-}
-
-// planWindow compacts a conversation that has passed the rules, whatever the scenario says.
-func (h *handler) planWindow(c *call) script.Plan {
-	c.asked = c.Parse(c.Request, c.body)
-	if refusal := c.asked.Check(c.env); refusal != nil {
-		return rejectionPlan(c.route, refusal)
-	}
-	if refusal := h.expandPrevious(c); refusal != nil {
-		return rejectionPlan(c.route, refusal)
-	}
-	req, refusal := c.asked.Turn()
-	if refusal != nil {
-		return h.refusalPlan(c, refusal)
-	}
-	return withNotes(h.bodyPlan(c, c.Compacted(script.Generated(req, nil, "", c.env.Key, c.env.Now))), h.strictNotes(c))
 }

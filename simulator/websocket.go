@@ -58,11 +58,9 @@ func (h *handler) planMessage(c *call) script.Plan {
 		c.env.Off = maps.Clone(c.env.Off)
 		c.env.Off[c.Storage.Lost(previous).Rule] = true
 	}
-	plan := h.planGenerate(c)
-	if plan.Status != http.StatusOK {
-		if c.socket.id == previous {
-			c.socket.id, c.socket.last = "", script.Reply{}
-		}
+	plan := h.planModel(c)
+	if plan.Status != http.StatusOK && c.socket.id == previous {
+		*c.socket = socket{}
 	}
 	return plan
 }

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
@@ -86,20 +87,18 @@ var sidelines = []string{
 // SideTraffic answers what is not part of an agent's main loop: titles, topics, quota
 // probes. It is conservative: a request that offers a tool or already holds a
 // turn of the model after the prompt is never one.
-func SideTraffic(a Intent) (answer string, limited, ok bool) {
+func SideTraffic(a Intent) (said []specs.Block, stop specs.Stop, ok bool) {
 	if len(a.Tools) > 0 || len(a.Calls) > 0 {
-		return "", false, false
+		return nil, "", false
 	}
 	if a.Limit == probe {
-		return "OK", true, true
+		return []specs.Block{textBlock("OK")}, specs.StopMaxTokens, true
 	}
-	said := strings.ToLower(a.System + "\n" + a.Prompt)
-	for _, s := range sidelines {
-		if strings.Contains(said, s) {
-			return answerIn(a, titleOf(a.Prompt)), false, true
-		}
+	words := strings.ToLower(a.System + "\n" + a.Prompt)
+	if !slices.ContainsFunc(sidelines, func(s string) bool { return strings.Contains(words, s) }) {
+		return nil, "", false
 	}
-	return "", false, false
+	return []specs.Block{textBlock(answerIn(a, titleOf(a.Prompt)))}, specs.StopEnd, true
 }
 
 // titleOf is the first words of a prompt's last line.
@@ -129,24 +128,22 @@ func ObjectsOf(n *tree.Node) []*tree.Node {
 	if n.Is(tree.Object) {
 		return []*tree.Node{n}
 	}
-	var all []*tree.Node
-	list := n.List()
-	for i := range list {
-		if list[i].Is(tree.Object) {
-			all = append(all, list[i])
-		}
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(n.List()), func(item *tree.Node) bool { return !item.Is(tree.Object) })
 }
 
 // Texts joins the texts of a string or of parts.
 func Texts(n *tree.Node) string {
+	return joinTexts(n, func(text string) string { return text })
+}
+
+// joinTexts joins what choose leaves of the texts of a string or of parts.
+func joinTexts(n *tree.Node, choose func(string) string) string {
 	if !n.Is(tree.Array) {
-		return n.Text()
+		return choose(n.Text())
 	}
 	var all []string
 	for _, part := range ObjectsOf(n) {
-		if s := part.Text("text"); s != "" && !part.True("thought") {
+		if s := choose(part.Text("text")); s != "" && !part.True("thought") {
 			all = append(all, s)
 		}
 	}

@@ -320,18 +320,7 @@ var (
 
 // userWords returns what the user said in a content, without what the agent added.
 // A content that is nothing but additions has no words.
-func userWords(content *tree.Node) string {
-	if !content.Is(tree.Array) {
-		return ownWords(content.Text())
-	}
-	var all []string
-	for _, part := range ObjectsOf(content) {
-		if s := ownWords(part.Text("text")); s != "" && !part.True("thought") {
-			all = append(all, s)
-		}
-	}
-	return strings.Join(all, "\n")
-}
+func userWords(content *tree.Node) string { return joinTexts(content, ownWords) }
 
 // ownWords returns a text without reminders, "" when it is one element.
 func ownWords(text string) string {

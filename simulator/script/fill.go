@@ -43,7 +43,7 @@ func (f filler) fillValue(s map[string]any, depth int) any {
 		}
 	}
 	for _, given := range []string{"enum", "examples"} {
-		if list, _ := s[given].([]any); len(list) > 0 {
+		if list := listIn(s, given); len(list) > 0 {
 			return plainValue(list[f.nth%len(list)])
 		}
 	}
@@ -81,6 +81,18 @@ func (f filler) resolveRef(s map[string]any, depth int) map[string]any {
 	return s
 }
 
+// objectIn returns a member of a schema that is an object, nil for any other.
+func objectIn(s map[string]any, name string) map[string]any {
+	object, _ := s[name].(map[string]any)
+	return object
+}
+
+// listIn returns a member of a schema that is a list, nil for any other.
+func listIn(s map[string]any, name string) []any {
+	list, _ := s[name].([]any)
+	return list
+}
+
 func (f filler) lookUpRef(ref string) map[string]any {
 	var at any = f.root
 	for _, name := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(ref, "#"), "/"), "/") {
@@ -96,7 +108,7 @@ func (f filler) lookUpRef(ref string) map[string]any {
 // what stands beside the choice; nil when there is none. Of parts that must all
 // hold it takes all.
 func firstAlternative(s map[string]any) map[string]any {
-	if all, _ := s["allOf"].([]any); len(all) > 0 {
+	if all := listIn(s, "allOf"); len(all) > 0 {
 		m, _ := all[0].(map[string]any)
 		if m = mergeSchemas(s, m, "allOf"); len(all) > 1 {
 			m["allOf"] = all[1:]
@@ -104,8 +116,7 @@ func firstAlternative(s map[string]any) map[string]any {
 		return m
 	}
 	for _, of := range []string{"anyOf", "any_of", "oneOf"} {
-		list, _ := s[of].([]any)
-		for _, one := range list {
+		for _, one := range listIn(s, of) {
 			m, _ := one.(map[string]any)
 			if m == nil || schemaType(m) == "null" {
 				continue
@@ -117,26 +128,15 @@ func firstAlternative(s map[string]any) map[string]any {
 }
 
 func mergeSchemas(outer, inner map[string]any, without string) map[string]any {
-	all := map[string]any{}
-	for k, v := range outer {
-		if k != without {
-			all[k] = v
-		}
+	all := maps.Clone(outer)
+	delete(all, without)
+	maps.Copy(all, inner)
+	if has := maps.Clone(objectIn(outer, "properties")); has != nil && objectIn(inner, "properties") != nil {
+		maps.Copy(has, objectIn(inner, "properties"))
+		all["properties"] = has
 	}
-	for k, v := range inner {
-		all[k] = v
-	}
-	outerHas, _ := outer["properties"].(map[string]any)
-	innerHas, _ := inner["properties"].(map[string]any)
-	if outerHas != nil && innerHas != nil {
-		both := maps.Clone(outerHas)
-		maps.Copy(both, innerHas)
-		all["properties"] = both
-	}
-	outerNeeds, _ := outer["required"].([]any)
-	innerNeeds, _ := inner["required"].([]any)
-	if outerNeeds != nil && innerNeeds != nil {
-		all["required"] = slices.Concat(outerNeeds, innerNeeds)
+	if needs := listIn(outer, "required"); needs != nil && listIn(inner, "required") != nil {
+		all["required"] = slices.Concat(needs, listIn(inner, "required"))
 	}
 	return all
 }
@@ -165,12 +165,12 @@ func schemaType(s map[string]any) string {
 // fillObject has what is required; of one that requires nothing the first property
 // by name, so that a call says something.
 func (f filler) fillObject(s map[string]any, depth int) Object {
-	properties, _ := s["properties"].(map[string]any)
+	properties := objectIn(s, "properties")
 	o := Object{}
 	for _, name := range f.fillNamed(s, properties) {
-		property, _ := properties[name].(map[string]any)
+		property := objectIn(properties, name)
 		if property == nil {
-			property, _ = s["additionalProperties"].(map[string]any)
+			property = objectIn(s, "additionalProperties")
 		}
 		o = append(o, name, f.fillValue(property, depth-1))
 	}
@@ -181,8 +181,7 @@ func (f filler) fillObject(s map[string]any, depth int) Object {
 // there are enough.
 func (f filler) fillNamed(s, properties map[string]any) []string {
 	var names []string
-	required, _ := s["required"].([]any)
-	for _, r := range required {
+	for _, r := range listIn(s, "required") {
 		if name, _ := r.(string); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -203,12 +202,9 @@ func (f filler) fillNamed(s, properties map[string]any) []string {
 }
 
 func (f filler) fillArray(s map[string]any, depth int) Array {
-	items, _ := s["items"].(map[string]any)
-	tuple, _ := s["prefixItems"].([]any)
+	items, tuple := objectIn(s, "items"), listIn(s, "prefixItems")
 	least := max(integerOf(s, "minItems", 1), len(tuple))
-	if most := integerOf(s, "maxItems", least); most < least {
-		least = most
-	}
+	least = min(least, integerOf(s, "maxItems", least))
 	a := Array{}
 	for n := range min(least, 64) {
 		item := items

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -137,15 +138,11 @@ func (s *Script) answerAside(req Request, asked Intent) Reply {
 	if !forced {
 		asked.Tools = nil
 	}
-	if text, limited, ok := SideTraffic(asked); ok {
-		stop := specs.StopEnd
-		if limited {
-			stop = specs.StopMaxTokens
-		}
-		return Generated(req, []specs.Block{textBlock(text)}, stop, s.Key, s.Now())
+	said, stop, ok := SideTraffic(asked)
+	if !ok {
+		said, stop = AutoReply(asked)
 	}
-	blocks, stop := AutoReply(asked)
-	return Generated(req, blocks, stop, s.Key, s.Now())
+	return Generated(req, said, stop, s.Key, s.Now())
 }
 
 // A client that is not given our tools fills a role with one of its own. Nothing that
@@ -183,43 +180,23 @@ func (s *Script) standIn(e specs.Block, req Request, tools []Tool) (name string,
 }
 
 func (s *Script) toolForOwnRole(role string, tools []Tool) (Tool, bool) {
-	first := func(keep func(Tool) bool) (Tool, bool) {
-		if i := slices.IndexFunc(tools, keep); i >= 0 {
+	own := s.OwnTools[role]
+	for _, fits := range []func(Tool) bool{
+		func(t Tool) bool { return hasName(t.Name, own) },
+		func(t Tool) bool { return hasName(strings.ToLower(t.Name), role) },
+		Tool.isShell, Tool.runsCode,
+		func(t Tool) bool {
+			return role == "fail" && readers().MatchString(t.Name) && t.pathProperty() != "" && t.isHarmless()
+		},
+		func(t Tool) bool { return role == "noargs" && t.isHarmless() && len(t.requiredArguments()) == 0 },
+		func(t Tool) bool { return t.isHarmless() && lookers().MatchString(t.Name) },
+		Tool.isHarmless,
+	} {
+		if i := slices.IndexFunc(tools, fits); i >= 0 {
 			return tools[i], true
 		}
-		return Tool{}, false
 	}
-	if own := s.OwnTools[role]; own != "" {
-		if t, ok := first(func(t Tool) bool { return t.Name == own || hasName(t.Name, own) }); ok {
-			return t, true
-		}
-	}
-	if t, ok := first(func(t Tool) bool { return hasName(strings.ToLower(t.Name), role) }); ok {
-		return t, true
-	}
-	if t, ok := first(Tool.isShell); ok {
-		return t, true
-	}
-	if t, ok := first(Tool.runsCode); ok {
-		return t, true
-	}
-	if role == "fail" {
-		if t, ok := first(func(t Tool) bool {
-			return readers().MatchString(t.Name) && t.pathProperty() != "" &&
-				t.isHarmless()
-		}); ok {
-			return t, true
-		}
-	}
-	if role == "noargs" {
-		if t, ok := first(func(t Tool) bool { return t.isHarmless() && len(t.requiredArguments()) == 0 }); ok {
-			return t, true
-		}
-	}
-	if t, ok := first(func(t Tool) bool { return t.isHarmless() && lookers().MatchString(t.Name) }); ok {
-		return t, true
-	}
-	return first(Tool.isHarmless)
+	return Tool{}, false
 }
 
 func (t Tool) isHarmless() bool {
@@ -233,10 +210,8 @@ func (t Tool) isShell() bool {
 
 // commandProperty is the argument that holds a command, "" for none.
 func (t Tool) commandProperty() string {
-	properties, _ := t.Schema["properties"].(map[string]any)
 	for _, name := range []string{"command", "cmd", "script"} {
-		property, _ := properties[name].(map[string]any)
-		if kind := schemaType(property); kind == "string" || kind == "array" {
+		if kind := t.argumentType(name); kind == "string" || kind == "array" {
 			return name
 		}
 	}
@@ -245,19 +220,18 @@ func (t Tool) commandProperty() string {
 
 // pathProperty is the argument that names a file, "" for none.
 func (t Tool) pathProperty() string {
-	properties, _ := t.Schema["properties"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		property, _ := properties[name].(map[string]any)
-		if paths().MatchString(name) && schemaType(property) == "string" {
+	for _, name := range slices.Sorted(maps.Keys(objectIn(t.Schema, "properties"))) {
+		if paths().MatchString(name) && t.argumentType(name) == "string" {
 			return name
 		}
 	}
 	return ""
 }
 
-func (t Tool) requiredArguments() []any {
-	list, _ := t.Schema["required"].([]any)
-	return list
+func (t Tool) requiredArguments() []any { return listIn(t.Schema, "required") }
+
+func (t Tool) argumentType(name string) string {
+	return schemaType(objectIn(objectIn(t.Schema, "properties"), name))
 }
 
 // roleArguments are what the client's own tool is called with to fill a role.
@@ -267,9 +241,7 @@ func (t Tool) roleArguments(role, word string) []byte {
 		// A shell takes a command as a text or as a list.
 		command := shellCommand(role, word)
 		name := t.commandProperty()
-		properties, _ := t.Schema["properties"].(map[string]any)
-		property, _ := properties[name].(map[string]any)
-		if schemaType(property) == "array" {
+		if t.argumentType(name) == "array" {
 			return t.argumentsWith(name, Array{"sh", "-c", command}, command)
 		}
 		return t.argumentsWith(name, command, command)
@@ -282,10 +254,7 @@ func (t Tool) roleArguments(role, word string) []byte {
 	case role == "noargs" && len(t.requiredArguments()) == 0:
 		return []byte("{}")
 	}
-	if word == "" {
-		word = "heron"
-	}
-	return t.arguments(word)
+	return t.arguments(cmp.Or(word, "heron"))
 }
 
 // argumentsWith fulfil the tool's schema with word for free text, and have value in one

@@ -253,7 +253,7 @@ func (d *decoder) newExchange(x *evidence.Exchange) Exchange {
 		RequestHeaders: d.newHeaders(x.Request.Header, d.quoteText), Request: d.storeBytes(x.Request.Body),
 		Status: x.Response.Status, ResponseHeaders: d.newHeaders(x.Response.Header, lengthOf),
 		Response: d.storeBytes(x.Response.Body),
-		End:      x.Response.End, Outcome: reply.End.String(), Error: d.quoteText(errorMessage(reply)),
+		End:      x.Response.End, Outcome: reply.End.String(), Error: d.quoteText(cmp.Or(reply.Err.Text("message"), reply.Err.Text())),
 		Provenance: string(x.Provenance), Missed: x.Missed,
 	}
 	out.addTimes(x.Response.Chunks)
@@ -266,14 +266,6 @@ func (d *decoder) newExchange(x *evidence.Exchange) Exchange {
 	}
 	d.earlier[x.Index] = &decoded{x.Request.Body, request}
 	return out
-}
-
-// errorMessage is what the provider says is wrong, "" when it says nothing.
-func errorMessage(r *wire.Reply) string {
-	if text := r.Err.Text("message"); text != "" {
-		return text
-	}
-	return r.Err.Text()
 }
 
 func (x *Exchange) addTimes(chunks []evidence.Chunk) {

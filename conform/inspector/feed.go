@@ -1,10 +1,12 @@
 package inspector
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/report"
@@ -35,7 +37,7 @@ type Feed struct {
 	// grown is closed and replaced with each delta and at the end.
 	grown     chan struct{}
 	end       []byte // the last event, once the report is finished
-	followers int
+	followers atomic.Int32
 }
 
 // delta is one case, as an event for browsers.
@@ -88,12 +90,9 @@ func (f *Feed) Add(o Observation) {
 	page := Page{Cases: []*Case{c}}
 	page.addCatalogue(nil)
 	f.revision++
-	data, err := encodeDocument(deltaJSON{f.revision, f.head.Summary, c, page.Requirements, page.Rules,
+	data := encodeDocument(deltaJSON{f.revision, f.head.Summary, c, page.Requirements, page.Rules,
 		f.builder.packs[f.packs:]})
 	f.packs = len(f.builder.packs)
-	if err != nil {
-		return // a page holds plain data, which can be encoded
-	}
 	f.deltas = append(f.deltas, delta{f.revision, data})
 	f.deltas = f.deltas[max(0, len(f.deltas)-maxDeltas):]
 	f.wakeFollowers()
@@ -111,7 +110,7 @@ func (f *Feed) Finish(head Head, results []report.Result, cases []report.CaseSum
 	for _, c := range page.Cases {
 		end.Cases = append(end.Cases, endedCase{c.Name, c.Verdict, c.Results})
 	}
-	f.end, _ = encodeDocument(end) // a page holds plain data, which can be encoded
+	f.end = encodeDocument(end)
 	f.wakeFollowers()
 }
 
@@ -171,15 +170,12 @@ func (f *Feed) livePage() Page {
 
 // serveEvents sends what came after the revision that the browser has.
 func (f *Feed) serveEvents(w http.ResponseWriter, r *http.Request) {
-	if !f.admitFollower() {
+	defer f.followers.Add(-1)
+	if f.followers.Add(1) > maxFollowers {
 		http.Error(w, "too many browsers follow this page; close one", http.StatusServiceUnavailable)
 		return
 	}
-	defer f.dismissFollower()
-	from := r.Header.Get("Last-Event-ID")
-	if from == "" {
-		from = r.URL.Query().Get("after")
-	}
+	from := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
 	after, _ := strconv.Atoi(from) // what is not a number is 0: everything
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
@@ -228,22 +224,6 @@ func (f *Feed) newsAfter(revision int) news {
 		n.deltas = slices.Clone(f.deltas[i:])
 	}
 	return n
-}
-
-func (f *Feed) admitFollower() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.followers >= maxFollowers {
-		return false
-	}
-	f.followers++
-	return true
-}
-
-func (f *Feed) dismissFollower() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.followers--
 }
 
 // eventSender writes server-sent events and gives up on a browser that does not read.

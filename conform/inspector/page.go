@@ -1,7 +1,6 @@
 package inspector
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -318,16 +317,14 @@ func Write(w io.Writer, p Page) error { return writeHTML(w, p, "'none'") }
 // writeHTML writes the page. connect is what its script may connect to, as a source of
 // a content security policy.
 func writeHTML(w io.Writer, p Page, connect string) error {
-	data, err := packDocument(p)
-	if err != nil {
-		return err
-	}
+	// JSON in gzip in base64, because names and verdicts repeat so much that a tenth of the bytes is left.
+	data := base64.StdEncoding.EncodeToString(compressData(encodeDocument(p)))
 	style, script := joinFiles(styleFiles), joinFiles(scriptFiles)
 	policy := strings.Join([]string{
 		"default-src 'none'", "style-src " + sourceHash(style), "script-src " + sourceHash(script),
 		"connect-src " + connect, "base-uri 'none'", "form-action 'none'",
 	}, "; ")
-	_, err = strings.NewReplacer(
+	_, err := strings.NewReplacer(
 		"{{policy}}", policy, "{{title}}", html.EscapeString(p.windowTitle()),
 		"{{style}}", style, "{{script}}", script, "{{data}}", data,
 	).WriteString(w, joinFiles([]string{"index.html"}))
@@ -340,11 +337,15 @@ func (p Page) windowTitle() string {
 	if name == "" {
 		name = "recorded traffic"
 	}
-	verdict := "running"
-	if p.Summary != nil {
-		verdict = string(p.Summary.Verdict)
+	return strings.Map(printableRune, fmt.Sprintf("%s: %s", name, p.state()))
+}
+
+// state is the verdict of a page, or says that it goes on.
+func (p Page) state() string {
+	if p.Summary == nil {
+		return "running"
 	}
-	return strings.Map(printableRune, fmt.Sprintf("%s: %s", name, verdict))
+	return string(p.Summary.Verdict)
 }
 
 // printableRune drops what a window does not show.
@@ -357,35 +358,19 @@ func printableRune(r rune) rune {
 
 // WriteJSON writes the document that the page shows, schema conform.inspector.v1.
 func WriteJSON(w io.Writer, p Page) error {
-	data, err := encodeDocument(p)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(data, '\n'))
+	_, err := w.Write(append(encodeDocument(p), '\n'))
 	return err
-}
-
-// packDocument encodes p as a page holds it: JSON in gzip in base64, because names and
-// verdicts repeat so much that a tenth of the bytes is left.
-func packDocument(p Page) (string, error) {
-	data, err := encodeDocument(p)
-	if err != nil {
-		return "", err
-	}
-	return base64.StdEncoding.EncodeToString(compressData(data)), nil
 }
 
 // encodeDocument encodes v so that it may stand in a script element: no "<", ">", "&",
 // U+2028 or U+2029 is left as it is. Bytes that are not UTF-8 become U+FFFD; bodies are
 // not text and keep theirs.
-func encodeDocument(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(true)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
+func encodeDocument(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // a page holds plain data
 	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	return data
 }
 
 func joinFiles(names []string) string {

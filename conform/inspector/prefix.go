@@ -1,7 +1,7 @@
 package inspector
 
 import (
-	"fmt"
+	"strings"
 
 	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/wires"
@@ -79,19 +79,11 @@ func (p *Prefix) addPart(part requestPart, state string) {
 		isMessage(p.Parts[k].Name) {
 		last := &p.Parts[k]
 		last.Bytes += length
-		last.Name = fmt.Sprintf("%s … %s", firstName(last.Name), part.name)
+		first, _, _ := strings.Cut(last.Name, " ")
+		last.Name = first + " … " + part.name
 		return
 	}
 	p.Parts = append(p.Parts, Part{part.name, length, state})
 }
 
 func isMessage(name string) bool { return name != "tools" && name != "system" }
-
-func firstName(name string) string {
-	for i := range name {
-		if name[i] == ' ' {
-			return name[:i]
-		}
-	}
-	return name
-}

@@ -169,11 +169,5 @@ func (p Page) allBodies() (list []*Body) {
 			}
 		}
 	}
-	present := list[:0]
-	for _, body := range list {
-		if body != nil {
-			present = append(present, body)
-		}
-	}
-	return present
+	return slices.DeleteFunc(list, func(body *Body) bool { return body == nil })
 }

@@ -95,13 +95,9 @@ func (s *Server) serveList(w http.ResponseWriter) {
 		"<!doctype html><html lang=en><meta charset=utf-8><title>conform: reports</title><style>%s</style><main><div class=page><h1>Reports</h1><section class=card><table class=plain>", style)
 	for i, f := range s.feeds {
 		p := f.Page()
-		verdict := "running"
-		if p.Summary != nil {
-			verdict = string(p.Summary.Verdict)
-		}
 		fmt.Fprintf(w,
 			"<tr><td><span class=\"verdict v-%[1]s\">%[1]s</span><td><a href=\"%[2]d/\">%[3]s</a><td class=muted>%[4]s<td class=r>%[5]d cases",
-			html.EscapeString(verdict), i, html.EscapeString(f.Name), html.EscapeString(p.windowTitle()), len(p.Cases))
+			html.EscapeString(p.state()), i, html.EscapeString(f.Name), html.EscapeString(p.windowTitle()), len(p.Cases))
 	}
 	fmt.Fprint(w, "</table></section></div></main>")
 }
@@ -109,11 +105,10 @@ func (s *Server) serveList(w http.ResponseWriter) {
 // isOwnHost reports whether a request names this server by an address of this machine.
 // Another name that leads here is an attempt to read the pages from another site.
 func (s *Server) isOwnHost(host string) bool {
-	_, port, err := net.SplitHostPort(s.host)
+	own, port, err := net.SplitHostPort(s.host)
 	name, asked, errAsked := net.SplitHostPort(host)
 	if err != nil || errAsked != nil || asked != port {
 		return false
 	}
-	own, _, _ := net.SplitHostPort(s.host)
 	return name == own || name == "localhost" || name == "127.0.0.1" || name == "::1"
 }

@@ -18,6 +18,8 @@
 package evidence
 
 import (
+	"bytes"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -185,6 +187,11 @@ type Request struct {
 	URL    string
 	Header http.Header
 	Body   []byte
+}
+
+// SaysTheSame reports whether two requests have the same headers and the same body.
+func (r Request) SaysTheSame(other Request) bool {
+	return bytes.Equal(r.Body, other.Body) && maps.EqualFunc(r.Header, other.Header, slices.Equal)
 }
 
 // Response is what came back. Status is 0 when nothing did. Body is nil when

@@ -3,7 +3,6 @@ package harness
 import (
 	"bytes"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -102,7 +101,7 @@ func (a *alterer) changeRequest(next cassette.Interaction) (asked cassette.Reque
 		return asked, false
 	}
 	was, is := ev.Exchanges[len(ev.Exchanges)-1].Request, bad.Exchanges[len(bad.Exchanges)-1].Request
-	if bytes.Equal(was.Body, is.Body) && maps.EqualFunc(was.Header, is.Header, slices.Equal) {
+	if was.SaysTheSame(is) {
 		return asked, false
 	}
 	a.done = true

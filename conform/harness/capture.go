@@ -172,10 +172,7 @@ func (c *capture) noteLimit(step int, ended error, limit time.Duration, stderr [
 	defer c.mu.Unlock()
 	sent := "having sent no request"
 	if n := c.requestsByStep[step]; n > 0 {
-		sent = fmt.Sprintf("having sent %d requests", n)
-		if n == 1 {
-			sent = "having sent 1 request"
-		}
+		sent = "having sent " + countOf(n, "request", "requests")
 	}
 	c.endedStep = step
 	why := fmt.Sprintf("at the case's time limit of %v, %s; give slow agents more with --case-timeout", limit, sent)

@@ -62,11 +62,7 @@ func (s clientSubject) Open(_ context.Context, room Room) (Session, error) {
 		trusted.AppendCertsFromPEM(pem)
 		transport.Proxy, transport.TLSClientConfig = http.ProxyURL(address), &tls.Config{RootCAs: trusted}
 	}
-	for _, variable := range room.Env {
-		if name, value, _ := strings.Cut(variable, "="); name == w.Environment.AgentKeys[0] {
-			server.Key = value
-		}
-	}
+	server.Key = lookupVariable(room.Env, w.Environment.AgentKeys[0])
 	if givesUpSilence(room.Case.Scenario) {
 		server.Idle = idleTimeout
 	}

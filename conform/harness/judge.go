@@ -254,11 +254,11 @@ func (r Room) clearRoom() []string {
 		did := r.Sandbox.Close()
 		if did.Killed > 0 {
 			effects = append(effects, fmt.Sprintf("left %s behind, which the harness ended",
-				countProcesses(did.Killed)))
+				countOf(did.Killed, "process", "processes")))
 		}
 		if did.Truncated > 0 {
 			effects = append(effects, fmt.Sprintf("wrote more than is kept of the output: %s",
-				countProcesses(did.Truncated)))
+				countOf(did.Truncated, "process", "processes")))
 		}
 	}
 	dir := filepath.Dir(r.Home)
@@ -276,11 +276,11 @@ func (r Room) clearRoom() []string {
 	return effects
 }
 
-func countProcesses(n int) string {
+func countOf(n int, one, many string) string {
 	if n == 1 {
-		return "1 process"
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d processes", n)
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // maxEffects bounds how many effects of a case are listed.

@@ -297,6 +297,14 @@ func (s rkatSubject) callMain(ctx context.Context, p *evidence.Process, env []st
 // descriptors are.
 var forkLock sync.Mutex
 
+// launch starts a process in a group of its own.
+func launch(cmd *exec.Cmd) error {
+	makeGroup(cmd)
+	forkLock.Lock()
+	defer forkLock.Unlock()
+	return cmd.Start()
+}
+
 // startProcess runs one process to its end, or to where the step calls it off.
 func (s rkatSubject) startProcess(ctx context.Context, p *evidence.Process, env []string, step Step) error {
 	path := s.path
@@ -313,10 +321,7 @@ func (s rkatSubject) startProcess(ctx context.Context, p *evidence.Process, env 
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
-	makeGroup(cmd)
-	forkLock.Lock()
-	err := cmd.Start()
-	forkLock.Unlock()
+	err := launch(cmd)
 	if err == nil {
 		defer onClosed(step.Interrupt, func() { _ = cmd.Process.Signal(os.Interrupt) })()
 		defer onClosed(step.Kill, func() { _ = cmd.Process.Kill() })()
@@ -335,11 +340,7 @@ func programMain(path string) Main {
 		cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // the program that the caller wants judged
 		cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, stdin, stdout, stderr
 		cmd.WaitDelay = time.Second // its input may stay open
-		makeGroup(cmd)
-		forkLock.Lock()
-		err := cmd.Start()
-		forkLock.Unlock()
-		if err != nil {
+		if err := launch(cmd); err != nil {
 			fmt.Fprintln(stderr, err)
 			return 1
 		}

@@ -74,13 +74,13 @@ type Outcome struct {
 // case runs any more. The error is a [*FilterError], wraps [ErrNothingSelected],
 // or is a fault of the harness; an interruption is none.
 func Run(ctx context.Context, o Options) (Outcome, error) {
-	rules, err := RulesOf(cmp.Or(o.Set, specs.CurrentSet))
+	rules, err := report.RulesOf(cmp.Or(o.Set, specs.CurrentSet))
 	if err != nil {
 		return Outcome{}, err
 	}
 	rules = append(rules, o.TeamRules...)
 	about := o.Subject.About()
-	selected, err := o.selectRuns(about, rules)
+	selected, err := o.selectRuns(rules)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -178,13 +178,13 @@ func TestSelectedRequirements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	about := refusesModels.About()
-	s, err := Options{Filter: "SIG-014 && thinking-tool-loop && gemini"}.selectRuns(about, rules)
+	config := Config{Subject: refusesModels}
+	s, err := Options{Config: config, Filter: "SIG-014 && thinking-tool-loop && gemini"}.selectRuns(rules)
 	if err != nil || len(s.runs) != 1 || s.runs[0].Case.Name() != "thinking-tool-loop/gemini" ||
 		!slices.Equal(s.requirements, []string{"SIG-014"}) || len(s.cassettes) > 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	s, err = Options{}.selectRuns(about, rules)
+	s, err = Options{Config: config}.selectRuns(rules)
 	if err != nil || len(s.runs) != len(cases) || len(s.cassettes) == 0 {
 		t.Fatalf("%+v, %v", s, err)
 	}

@@ -83,9 +83,7 @@ func NewRunner(c Config) (*Runner, error) {
 	}
 	c.Seed = cmp.Or(c.Seed, committedSeed)
 	c.CaseTimeout = cmp.Or(c.CaseTimeout, DefaultCaseTimeout)
-	if c.Path == "" {
-		c.Path = os.Getenv("PATH")
-	}
+	c.Path = cmp.Or(c.Path, os.Getenv("PATH"))
 	secrets := slices.Clone(c.Secrets)
 	if c.Live != nil {
 		secrets = slices.AppendSeq(secrets, maps.Values(c.Live.Keys))
@@ -192,8 +190,7 @@ func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handle
 		_ = ingress.Close(ctx) // cuts what is still open
 	}()
 	r.connectRoom(&room, ingress)
-	if err := errors.Join(writePromptImage(p.Case.Scenario, room.Work), writePromptDocument(p.Case.Scenario, room.Work),
-		writeAnswerSchema(p.Case.Scenario, room.Work)); err != nil {
+	if err := writePromptFiles(p.Case.Scenario, room.Work); err != nil {
 		return nil, err
 	}
 	return do(ctx, room)

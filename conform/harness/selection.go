@@ -17,10 +17,7 @@ import (
 )
 
 // Rules returns the embedded catalogue with its checks.
-func Rules() ([]report.Rule, error) { return RulesOf(specs.CurrentSet) }
-
-// RulesOf returns the requirements of a set with their checks, see [specs.Set].
-func RulesOf(set string) ([]report.Rule, error) { return report.RulesOf(set) }
+func Rules() ([]report.Rule, error) { return report.RulesOf(specs.CurrentSet) }
 
 // Labels are what a filter selects by: the area, id and consequence of the requirement,
 // the provider and the scenario.
@@ -85,12 +82,13 @@ func (s *selection) countResults() int {
 }
 
 // selectRuns returns what of all permutations and rules o selects for the agent.
-func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error) {
+func (o Options) selectRuns(rules []report.Rule) (*selection, error) {
+	about := o.Subject.About()
 	filter, err := ParseFilter(o.Filter)
 	if err != nil {
 		return nil, err
 	}
-	permutations, err := o.allPermutations(about)
+	permutations, err := o.Permutations()
 	if err != nil {
 		return nil, err
 	}
@@ -132,14 +130,10 @@ func (s *selection) beginWithLongest() {
 }
 
 // Permutations returns every case with every source and way in of o, also those that its
-// agent cannot run. The slice is the caller's.
-func (o Options) Permutations() ([]Permutation, error) { return o.allPermutations(o.Subject.About()) }
-
-// allPermutations are all that there are for the agent, run or not: each case with
-// each source and each way in. Without sources of its own, an agent that holds all gets
-// the cassettes, and the simulator where no cassette is kept of a case.
-func (o Options) allPermutations(about About) (list []Permutation, err error) {
-	sources := o.Sources
+// agent cannot run. Without sources of its own, an agent that holds all gets the cassettes,
+// and the simulator where no cassette is kept of a case. The slice is the caller's.
+func (o Options) Permutations() (list []Permutation, err error) {
+	about, sources := o.Subject.About(), o.Sources
 	if sources == nil {
 		sources = DefaultSources(about)
 	}

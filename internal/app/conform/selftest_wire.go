@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -158,7 +157,7 @@ func breaksRequest(m mutate.Mutant, ev evidence.Evidence, rules []report.Rule) b
 		if !bytes.Equal(was.Response.Body, is.Response.Body) || was.Response.Status != is.Response.Status {
 			return false
 		}
-		changed = changed || isOtherRequest(was, is)
+		changed = changed || !was.Request.SaysTheSame(is.Request)
 	}
 	return changed && slices.ContainsFunc(report.Judge(rules, &bad), hasFinding)
 }
@@ -192,13 +191,7 @@ func tryMutant(ctx context.Context, config harness.Config, m mutate.Mutant, c ha
 // changesLast reports whether the request of the last exchange is another one.
 func changesLast(was, is []evidence.Exchange) bool {
 	n := len(was) - 1
-	return n >= 0 && isOtherRequest(was[n], is[n])
-}
-
-// isOtherRequest reports whether two exchanges differ in the body or the headers of their requests.
-func isOtherRequest(was, is evidence.Exchange) bool {
-	return !bytes.Equal(was.Request.Body, is.Request.Body) ||
-		!maps.EqualFunc(was.Request.Header, is.Request.Header, slices.Equal)
+	return n >= 0 && !was[n].Request.SaysTheSame(is[n].Request)
 }
 
 // The reasons why a requirement is not broken by changing one request.

@@ -48,11 +48,7 @@ func (a *app) explainCommand() *cobra.Command {
 			if len(args) != 1 {
 				return cli.Usage("explain: takes one id; run: conform list")
 			}
-			index, err := newGlossary()
-			if err != nil {
-				return err
-			}
-			found, err := index.find(args[0])
+			found, err := newGlossary().find(args[0])
 			switch {
 			case err != nil:
 				return err
@@ -143,20 +139,10 @@ type glossary struct {
 }
 
 // newGlossary collects the entries of all sources and links them.
-func newGlossary() (*glossary, error) {
+func newGlossary() *glossary {
 	g := &glossary{byName: map[string][]*entry{}, folded: map[string][]*entry{}}
-	for _, source := range explainSources {
-		entries, err := source()
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			g.entries = append(g.entries, e)
-			for _, name := range append([]string{e.ID}, e.Aliases...) {
-				lower := strings.ToLower(name)
-				g.byName[name], g.folded[lower] = append(g.byName[name], e), append(g.folded[lower], e)
-			}
-		}
+	for _, addEntries := range explainSources {
+		addEntries(g)
 	}
 	for _, e := range g.entries {
 		seen := map[*entry]bool{e: true}
@@ -176,7 +162,23 @@ func newGlossary() (*glossary, error) {
 			}
 		}
 	}
-	return g, nil
+	return g
+}
+
+// add adds an entry under its id and its aliases.
+func (g *glossary) add(e *entry) {
+	g.entries = append(g.entries, e)
+	for _, name := range append([]string{e.ID}, e.Aliases...) {
+		lower := strings.ToLower(name)
+		g.byName[name], g.folded[lower] = append(g.byName[name], e), append(g.folded[lower], e)
+	}
+}
+
+// addSection adds a part to the explanation, unless it is empty.
+func (e *entry) addSection(heading string, lines ...string) {
+	if text := strings.Join(lines, "\n"); text != "" {
+		e.Sections = append(e.Sections, paragraph{heading, text})
+	}
 }
 
 // idWords returns the words of text that can be ids: they have a letter and
@@ -219,12 +221,11 @@ func (g *glossary) find(name string) ([]*entry, error) {
 
 // exitCodeEntries explain the exit codes twice: "recorder:3" is one of the
 // recorder, "exit-3" is 3 wherever it occurs.
-func exitCodeEntries() ([]*entry, error) {
-	var entries []*entry
+func exitCodeEntries(g *glossary) {
 	byCode := map[int]*entry{}
 	for _, c := range cli.ExitCodes("") {
 		id := fmt.Sprintf("%s:%d", c.Program, c.Code)
-		entries = append(entries, &entry{Kind: kindExitCode, ID: id, Title: c.Meaning,
+		g.add(&entry{Kind: kindExitCode, ID: id, Title: c.Meaning,
 			Aliases: []string{fmt.Sprintf("%s-%d", c.Program, c.Code), fmt.Sprintf("%s-exit-%d", c.Program, c.Code)}})
 		general := byCode[c.Code]
 		if general == nil {
@@ -232,11 +233,10 @@ func exitCodeEntries() ([]*entry, error) {
 				Aliases: []string{fmt.Sprint(c.Code), fmt.Sprintf("exit-code-%d", c.Code)},
 				Title:   fmt.Sprintf("what exit code %d means", c.Code)}
 			byCode[c.Code] = general
-			entries = append(entries, general)
+			g.add(general)
 		}
-		general.Sections = append(general.Sections, paragraph{id, c.Meaning})
+		general.addSection(id, c.Meaning)
 	}
-	return entries, nil
 }
 
 // handoffSections say where one meets the name of a rule.
@@ -247,39 +247,34 @@ var handoffSections = []paragraph{{"where it shows",
 
 // handoffEntries are the rules by which rkat hands a conversation over to
 // another model; its degradations and metrics print their names.
-func handoffEntries() ([]*entry, error) {
-	var entries []*entry
+func handoffEntries(g *glossary) {
 	for _, r := range handoff.Rules() {
-		entries = append(entries, &entry{Kind: kindHandoff, ID: r.Name, Title: r.Sentence, related: r.Provider,
-			Sections: handoffSections})
+		g.add(&entry{Kind: kindHandoff, ID: r.Name, Title: r.Sentence, related: r.Provider, Sections: handoffSections})
 	}
-	return entries, nil
 }
 
-// explainSources yield the entries of conform explain, one source a kind of id.
-// The texts stay where the ids are defined.
-var explainSources = []func() ([]*entry, error){
+// explainSources add the entries of conform explain, one source a kind of id. The texts stay where the ids are
+// defined. An error of embedded files, which tests would find, leaves out their entries.
+var explainSources = []func(*glossary){
 	areaEntries, requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, dutyEntries,
 	questionEntries, wireSectionEntries, handoffEntries, verdictEntries, consequenceEntries, exitCodeEntries,
 }
 
-func requirementEntries() ([]*entry, error) {
-	all, err := specs.Requirements()
-	entries := make([]*entry, len(all))
-	for i, r := range all {
-		entries[i] = &entry{Kind: kindRequirement, ID: r.ID, Title: r.Title, requirement: &r}
+func requirementEntries(g *glossary) {
+	all, _ := specs.Requirements()
+	for _, r := range all {
+		e := &entry{Kind: kindRequirement, ID: r.ID, Title: r.Title, requirement: &r}
 		for _, source := range r.Sources {
-			entries[i].related = append(entries[i].related, source.Section)
+			e.related = append(e.related, source.Section)
 			if source.Doc == "wire rules" {
-				entries[i].related = append(entries[i].related, sectionNumber.ReplaceAllString(source.Section, "§$0"))
+				e.related = append(e.related, sectionNumber.ReplaceAllString(source.Section, "§$0"))
 			}
 		}
+		g.add(e)
 	}
-	return entries, err
 }
 
-func checkEntries() ([]*entry, error) {
-	var entries []*entry
+func checkEntries(g *glossary) {
 	for _, c := range check.All() {
 		aspect := strings.TrimPrefix(c.ID, c.Requirement+"/")
 		e := &entry{Kind: kindCheck, ID: c.ID, Title: strings.ReplaceAll(aspect, "-", " "),
@@ -288,19 +283,14 @@ func checkEntries() ([]*entry, error) {
 			e.Title = r.Title + ": " + e.Title
 			e.Sections = []paragraph{{"", r.Text}, {"why", r.Why}, {"fix", r.FixOf(c.ID, "", "")}}
 		}
-		entries = append(entries, e)
+		g.add(e)
 	}
-	return entries, nil
 }
 
 // areaEntries are the areas of a report, with their requirements or duties.
-func areaEntries() ([]*entry, error) {
-	requirements, err := specs.Requirements()
-	if err != nil {
-		return nil, err
-	}
-	duties, err := specs.Duties()
-	var entries []*entry
+func areaEntries(g *glossary) {
+	requirements, _ := specs.Requirements()
+	duties, _ := specs.Duties()
 	for _, area := range slices.Concat(specs.Areas, specs.DutyAreas) {
 		e := &entry{Kind: kindArea, ID: area, Title: specs.AreaName(area)}
 		for _, r := range requirements {
@@ -310,47 +300,35 @@ func areaEntries() ([]*entry, error) {
 			e.related = append(e.related, d.ID)
 		}
 		e.related = slices.DeleteFunc(e.related, func(id string) bool { return !strings.HasPrefix(id, area+"-") })
-		entries = append(entries, e)
+		g.add(e)
 	}
-	return entries, err
 }
 
-func mutantEntries() ([]*entry, error) {
-	var entries []*entry
+func mutantEntries(g *glossary) {
 	for _, m := range mutate.All() {
-		entries = append(entries, &entry{Kind: kindMutant, ID: m.ID, Title: m.Does, related: m.Kills})
+		g.add(&entry{Kind: kindMutant, ID: m.ID, Title: m.Does, related: m.Kills})
 	}
-	return entries, nil
 }
 
 // scenarioEntries are the scenarios; NAME/PROVIDER is the name of a case in
 // reports.
-func scenarioEntries() ([]*entry, error) {
-	var entries []*entry
-	for _, load := range []func() ([]*specs.Scenario, error){specs.Scenarios, specs.Simulated} {
-		all, err := load()
-		if err != nil {
-			return nil, err
+func scenarioEntries(g *glossary) {
+	recorded, _ := specs.Scenarios()
+	simulated, _ := specs.Simulated()
+	for _, s := range slices.Concat(recorded, simulated) {
+		e := &entry{Kind: kindScenario, ID: s.Name, Title: s.Title, related: s.Requirements}
+		e.addSection("why", strings.Join(strings.Fields(s.Why), " "))
+		for _, t := range s.Targets {
+			e.Aliases = append(e.Aliases, s.Name+"/"+t.Provider)
 		}
-		for _, s := range all {
-			e := &entry{Kind: kindScenario, ID: s.Name, Title: s.Title, related: s.Requirements}
-			e.Sections = []paragraph{{"why", strings.Join(strings.Fields(s.Why), " ")}}
-			for _, t := range s.Targets {
-				e.Aliases = append(e.Aliases, s.Name+"/"+t.Provider)
-			}
-			entries = append(entries, e)
-		}
+		g.add(e)
 	}
-	return entries, nil
 }
 
 // wireRuleEntries are the rows of specs/wire-rules.md, with what the simulator
 // makes of them.
-func wireRuleEntries() ([]*entry, error) {
-	rules, err := specs.WireRules()
-	if err != nil {
-		return nil, err
-	}
+func wireRuleEntries(g *glossary) {
+	rules, _ := specs.WireRules()
 	enforced, accepted := map[string][]string{}, map[string][]string{}
 	for _, provider := range simulator.Providers() {
 		for _, r := range simulator.Rules(provider) {
@@ -361,37 +339,29 @@ func wireRuleEntries() ([]*entry, error) {
 			accepted[r.ID] = append(accepted[r.ID], fmt.Sprintf("%s: %s (%s)", provider, r.Demand, r.Source))
 		}
 	}
-	var entries []*entry
 	for _, r := range rules {
 		e := &entry{Kind: wireRuleKind(r), ID: r.IDs[0], Aliases: r.IDs[1:], Title: r.Title(),
 			Origin: "specs/wire-rules.md, " + r.Section}
 		for _, c := range r.Cells[1:] {
-			e.Sections = append(e.Sections, cellParagraph(c))
+			heading, text := cellWords(c)
+			e.addSection(heading, text)
 		}
 		for _, id := range r.IDs {
-			if rules := enforced[id]; len(rules) > 0 {
-				e.Sections = append(e.Sections, paragraph{"enforced by the simulator", strings.Join(rules, "\n")})
-			}
-			if rules := accepted[id]; len(rules) > 0 {
-				e.Sections = append(e.Sections, paragraph{"accepted by the simulator", strings.Join(rules, "\n")})
-			}
-			if fixes := specs.FixesOfRule(id); fixes != nil {
-				e.Sections = append(e.Sections, paragraph{"fix", strings.Join(fixes, "\n")})
-			}
+			e.addSection("enforced by the simulator", enforced[id]...)
+			e.addSection("accepted by the simulator", accepted[id]...)
+			e.addSection("fix", specs.FixesOfRule(id)...)
 		}
-		entries = append(entries, e)
+		g.add(e)
 	}
-	return entries, nil
 }
 
 // dutyEntries are what servers and gateways owe their clients, with what judges it.
-func dutyEntries() ([]*entry, error) {
-	duties, err := specs.Duties()
+func dutyEntries(g *glossary) {
+	duties, _ := specs.Duties()
 	aspects := map[string][]string{}
 	for _, r := range rule.ReplyRules() {
 		aspects[r.Duty] = append(aspects[r.Duty], r.Aspect)
 	}
-	var entries []*entry
 	for _, d := range duties {
 		e := &entry{Kind: kindDuty, ID: d.ID, Title: d.Demand, Origin: "specs/duties", related: aspects[d.ID]}
 		var breaks, sources []string
@@ -407,21 +377,20 @@ func dutyEntries() ([]*entry, error) {
 		} else if _, ok := aspects[d.ID]; ok {
 			judged = "every recorded reply: conform check --side server"
 		}
-		e.Sections = []paragraph{{"level", string(d.Level)}, {"a breach is", string(d.Consequence)}}
-		if len(breaks) > 0 {
-			e.Sections = append(e.Sections, paragraph{"what it breaks", strings.Join(breaks, "\n")})
-		}
-		e.Sections = append(e.Sections, paragraph{"fix", d.Fix}, paragraph{"judged by", judged},
-			paragraph{"source", strings.Join(sources, "\n")}, paragraph{"how sure", d.Sure})
-		entries = append(entries, e)
+		e.addSection("level", string(d.Level))
+		e.addSection("a breach is", string(d.Consequence))
+		e.addSection("what it breaks", breaks...)
+		e.addSection("fix", d.Fix)
+		e.addSection("judged by", judged)
+		e.addSection("source", sources...)
+		e.addSection("how sure", d.Sure)
+		g.add(e)
 	}
-	return entries, err
 }
 
 // questionEntries are what conform server asks, with the duties that the answers show.
-func questionEntries() ([]*entry, error) {
-	questions, err := specs.Questions()
-	var entries []*entry
+func questionEntries(g *glossary) {
+	questions, _ := specs.Questions()
 	for _, q := range questions {
 		e := &entry{Kind: kindQuestion, ID: q.ID, Title: q.Title, Origin: "specs/server/questions.yaml"}
 		var expected []string
@@ -431,33 +400,28 @@ func questionEntries() ([]*entry, error) {
 				expected = append(expected, want.Duty+": "+want.Be)
 			}
 		}
-		e.Sections = []paragraph{{"level", string(q.Level)}}
-		if q.Wires != nil {
-			e.Sections = append(e.Sections, paragraph{"asked on", strings.Join(q.Wires, ", ")})
-		}
-		if expected != nil {
-			e.Sections = append(e.Sections, paragraph{"the answer should be", strings.Join(expected, "\n")})
-		}
-		e.Sections = append(e.Sections, paragraph{"also judged", "every answer, by the duties that a reply shows"},
-			paragraph{"ask it alone", "conform server URL --wire WIRE --model MODEL --filter '^" + q.ID + "$'"})
-		entries = append(entries, e)
+		e.addSection("level", string(q.Level))
+		e.addSection("asked on", strings.Join(q.Wires, ", "))
+		e.addSection("the answer should be", expected...)
+		e.addSection("also judged", "every answer, by the duties that a reply shows")
+		e.addSection("ask it alone", "conform server URL --wire WIRE --model MODEL --filter '^"+q.ID+"$'")
+		g.add(e)
 	}
-	return entries, err
 }
 
 // confidenceWords are the marks of the column "sure" in full.
 var confidenceWords = strings.NewReplacer("rec", "recorded", "doc", "documented", "iss", "reported in issues", "inf",
 	"inferred")
 
-// cellParagraph turns one cell of the page into a part of an explanation.
-func cellParagraph(c specs.Cell) paragraph {
+// cellWords turns one cell of the page into a part of an explanation.
+func cellWords(c specs.Cell) (heading, text string) {
 	switch c.Column {
 	case "sure":
-		return paragraph{"how it is known", confidenceWords.Replace(c.Text)}
+		return "how it is known", confidenceWords.Replace(c.Text)
 	case "so we":
-		return paragraph{"what this project does", c.Text}
+		return "what this project does", c.Text
 	}
-	return paragraph{c.Column, c.Text}
+	return c.Column, c.Text
 }
 
 // wireRuleKind says what a row of specs/wire-rules.md is, by its section.
@@ -481,35 +445,28 @@ var sectionNumber = regexp.MustCompile(`\b\d+\.\d+\b`)
 
 // wireSectionEntries are the sections of specs/wire-rules.md, which findings cite
 // where no single rule is broken.
-func wireSectionEntries() ([]*entry, error) {
-	var entries []*entry
+func wireSectionEntries(g *glossary) {
 	for _, s := range specs.WireSections() {
-		entries = append(entries, &entry{Kind: kindSection, ID: "§" + s.Number, Aliases: []string{s.Number},
-			Title:  s.Title,
+		g.add(&entry{Kind: kindSection, ID: "§" + s.Number, Aliases: []string{s.Number}, Title: s.Title,
 			Origin: "specs/wire-rules.md", Sections: []paragraph{{"", s.Text}}})
 	}
-	return entries, nil
 }
 
 // consequenceEntries are the words for what a breach leads to.
-func consequenceEntries() ([]*entry, error) {
-	var entries []*entry
+func consequenceEntries(g *glossary) {
 	for _, c := range slices.Backward(specs.Severities) {
 		verdict := decide.Breach(c, decide.AnswerNone, false)
 		if c == specs.None {
 			verdict, _ = decide.Decide(decide.Facts{Inapplicable: c.Meaning()})
 		}
-		entries = append(entries, &entry{Kind: kindConsequence, ID: string(c), Title: c.Meaning(),
+		g.add(&entry{Kind: kindConsequence, ID: string(c), Title: c.Meaning(),
 			Sections: []paragraph{{"verdict", string(verdict)}}})
 	}
-	return entries, nil
 }
 
-func verdictEntries() ([]*entry, error) {
-	var entries []*entry
+func verdictEntries(g *glossary) {
 	for _, v := range report.Verdicts {
-		entries = append(entries, &entry{Kind: kindVerdict, ID: string(v), Title: v.Meaning(),
+		g.add(&entry{Kind: kindVerdict, ID: string(v), Title: v.Meaning(),
 			Sections: []paragraph{{"exit code of a run with this verdict", fmt.Sprintf("conform:%d", v.Exit())}}})
 	}
-	return entries, nil
 }

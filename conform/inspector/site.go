@@ -13,6 +13,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"text/template"
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/conform/report"
@@ -81,10 +82,10 @@ func ReadSite(data []byte) (*Site, error) {
 	var s Site
 	isWrong := func(a *SiteAgent) bool {
 		if a != nil {
-			a.Kind = cmp.Or(a.Kind, siteTables[0].kind) // sites of the first release have agents only
+			a.Kind = cmp.Or(a.Kind, siteTables[0].Kind) // sites of the first release have agents only
 		}
 		return a == nil || a.ID != a.makeID() ||
-			!slices.ContainsFunc(siteTables, func(t siteTable) bool { return t.kind == a.Kind })
+			!slices.ContainsFunc(siteTables, func(t siteTable) bool { return t.Kind == a.Kind })
 	}
 	if err := json.Unmarshal(data, &s); err != nil || s.Schema != SiteSchema || slices.ContainsFunc(s.Agents, isWrong) {
 		return nil, fmt.Errorf("is not %s; name a folder that conform matrix --site wrote, or an empty one", SiteSchema)
@@ -261,7 +262,7 @@ func (s *Site) JSON() []byte {
 }
 
 // siteTable is a table of a site: its rows are of one kind.
-type siteTable struct{ kind, heading, broken string }
+type siteTable struct{ Kind, Heading, Broken string }
 
 // siteTables are the tables of a site in the order of the page.
 var siteTables = []siteTable{
@@ -272,7 +273,7 @@ var siteTables = []siteTable{
 // rows are those of a table.
 func (s *Site) rows(t siteTable) (list []*SiteAgent) {
 	for _, a := range s.Agents {
-		if a.Kind == t.kind {
+		if a.Kind == t.Kind {
 			list = append(list, a)
 		}
 	}
@@ -286,9 +287,9 @@ func (s *Site) Count() string {
 		switch n := len(s.rows(t)); n {
 		case 0:
 		case 1:
-			said = append(said, "1 "+t.kind)
+			said = append(said, "1 "+t.Kind)
 		default:
-			said = append(said, fmt.Sprint(n, " ", t.kind, "s"))
+			said = append(said, fmt.Sprint(n, " ", t.Kind, "s"))
 		}
 	}
 	return cmp.Or(strings.Join(said, ", "), "no agent")
@@ -323,8 +324,8 @@ func (a *SiteAgent) route() string {
 
 // signs are those of verdicts that say something about an agent, the worst first.
 var signs = []struct {
-	verdict report.Verdict
-	sign    string
+	Verdict report.Verdict
+	Sign    string
 }{{report.Fail, "✕"}, {report.Flaky, "~"}, {report.Warn, "!"}, {report.Pass, "✓"}}
 
 // escapeText is text of others on one line of HTML or SVG.
@@ -332,47 +333,37 @@ func escapeText(s string) string { return html.EscapeString(terminal.Line(s)) }
 
 const siteScript = `document.documentElement.dataset.theme=matchMedia("(prefers-color-scheme: dark)").matches?"dark":"light"`
 
+// sitePage is the first page of a site. What others have written passes the function text.
+var sitePage = template.Must(template.New("site.html").Funcs(template.FuncMap{
+	"areaName": specs.AreaName, "areas": areasSeen, "broken": breachesOf, "cell": (*SiteAgent).areaCell,
+	"changes": func(a *SiteAgent) [2][]string {
+		broken, mended := a.Changes()
+		return [2][]string{broken, mended}
+	},
+	"hash": sourceHash, "issueName": issueName,
+	"join":   func(list []string) string { return strings.Join(list, ", ") },
+	"route":  (*SiteAgent).route,
+	"rows":   (*Site).rows,
+	"spaced": func(v report.Verdict) string { return strings.ReplaceAll(string(v), "-", " ") },
+	"text":   func(said any) string { return escapeText(fmt.Sprint(said)) },
+}).ParseFS(web, "web/site.html"))
+
 // WriteHTML writes the first page of the site: for agents, gateways and servers a table by areas, what fails
-// first, with a legend. It loads nothing but the badges beside it.
+// first, with a legend; what they break, and of each row when it was run and what differs from the run before. It loads
+// nothing but the badges beside it.
 func (s *Site) WriteHTML(w io.Writer) error {
-	style := joinFiles([]string{"theme.css", "layout.css", "site.css"})
-	var b strings.Builder
-	fmt.Fprintf(&b, `<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src 'self'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
-<title>conform: agents, gateways, servers</title><style>%s</style><script>%s</script></head>
-<body><main><div class="page"><h1>What agents, gateways and servers send</h1>
-<p class="lead">%s, judged by conform. What fails stands first. A cell leads to the finding and its place in the traffic;
-hashes and lengths stand for content. <a href="site.json">The same as JSON</a>.</p>
-`, sourceHash(style), sourceHash(siteScript), style, siteScript, s.Count())
-	for _, t := range siteTables {
-		if rows := s.rows(t); len(rows) > 0 {
-			t.write(&b, rows)
-		}
-	}
-	b.WriteString(`<p class="legend">`)
-	for _, v := range signs {
-		fmt.Fprintf(&b, `<span><span class="sign v-%[1]s">%[2]s</span> %[3]s</span>`, v.verdict, v.sign,
-			strings.ReplaceAll(string(v.verdict), "-", " "))
-	}
-	b.WriteString("<span>a number counts requirements</span><span>an empty cell: nothing was seen</span></p>\n")
-	for _, t := range siteTables {
-		if rows := s.rows(t); len(rows) > 0 {
-			t.writeBroken(&b, rows)
-		}
-	}
-	s.writeHistory(&b)
-	b.WriteString(`<section class="card"><h2>Add an agent</h2><p>Judge it with <code>conform run --share --report html=my-agent.html,json=my-agent.json</code>, then put it here with
-<code>conform matrix --site DIR my-agent.json</code>. <code>conform gateway</code> and <code>conform server</code> write such reports, too. A file suffices: the JSON report with the page beside it, or the page alone.</p></section>
-</div></main></body></html>
-`)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return sitePage.Execute(w, map[string]any{"Site": s, "Tables": siteTables, "Signs": signs, "Script": siteScript,
+		"Style": joinFiles([]string{"theme.css", "layout.css", "site.css"})})
 }
 
-// writeBroken lists the requirements or duties that fail, the most frequent first.
-func (t siteTable) writeBroken(b *strings.Builder, rows []*SiteAgent) {
+// siteBreach is a requirement or duty that fails, and by whom.
+type siteBreach struct {
+	ID, Title string
+	By        []*SiteAgent
+}
+
+// breachesOf lists the requirements or duties that fail, the most frequent first.
+func breachesOf(rows []*SiteAgent) (list []siteBreach) {
 	breakers := map[string][]*SiteAgent{}
 	for _, a := range rows {
 		for id, v := range a.Broken {
@@ -381,114 +372,38 @@ func (t siteTable) writeBroken(b *strings.Builder, rows []*SiteAgent) {
 			}
 		}
 	}
-	ids := slices.Sorted(maps.Keys(breakers))
-	slices.SortStableFunc(ids, func(a, b string) int { return len(breakers[b]) - len(breakers[a]) })
-	fmt.Fprintf(b, "<section class=\"card\"><h2>%s</h2>\n", t.broken)
-	for _, id := range ids {
-		title := ""
-		if r, err := specs.FindRequirement(id); err == nil {
-			title = r.Title
-		}
-		fmt.Fprintf(b, `<p class="broken"><code>%s</code> %s:`, escapeText(id), escapeText(title))
-		for _, a := range breakers[id] {
-			fmt.Fprintf(b, ` <a href="agents/%s.html#/findings?q=%s" title="%s">%s</a>`, a.ID, escapeText(id),
-				escapeText(a.route()), escapeText(a.Name))
-		}
-		b.WriteString("</p>\n")
+	for _, id := range slices.Sorted(maps.Keys(breakers)) {
+		r, _ := specs.FindRequirement(id) // a duty has no title here
+		list = append(list, siteBreach{id, r.Title, breakers[id]})
 	}
-	if len(ids) == 0 {
-		b.WriteString("<p>Nothing.</p>")
-	}
-	b.WriteString("</section>\n")
+	slices.SortStableFunc(list, func(a, b siteBreach) int { return len(b.By) - len(a.By) })
+	return list
 }
 
-// write writes a table: rows by areas.
-func (t siteTable) write(b *strings.Builder, rows []*SiteAgent) {
-	areas := areasSeen(rows)
-	fmt.Fprintf(b,
-		`<section class="card"><h2>%[1]s</h2><div class="scroll-x" tabindex="0" role="region" aria-label="%[1]s by areas"><table class="plain board"><thead><tr><th scope="col">%[2]s</th><th scope="col">verdict</th>`, t.heading, t.kind)
-	for _, area := range areas {
-		fmt.Fprintf(b, `<th scope="col"><span title="%[2]s">%[1]s<small>%[2]s</small></span></th>`, escapeText(area),
-			escapeText(specs.AreaName(area)))
+// issueName is what a link to an issue is called, "" for an address that is no link.
+func issueName(address string) string {
+	if !strings.HasPrefix(address, "https://") && strings.Contains(address, ":") {
+		return ""
 	}
-	b.WriteString("</tr></thead><tbody>\n")
-	for _, a := range rows {
-		fmt.Fprintf(b,
-			`<tr><th scope="row"><a href="agents/%s.html">%s</a> <span class="muted">%s</span>%s</th><td><a href="agents/%s.html"><img src="badges/%s.svg" alt="%s" height="20"></a></td>`,
-			a.ID, escapeText(a.Name), escapeText(a.Version), a.remarks(), a.ID, a.ID, escapeText(string(a.Verdict)))
-		for _, area := range areas {
-			fmt.Fprintf(b, `<td data-area="%s">%s</td>`, escapeText(area), a.areaCell(area))
-		}
-		b.WriteString("</tr>\n")
-	}
-	b.WriteString("</tbody></table></div></section>\n")
-}
-
-// remarks are the wires of a row, and that its run had some cases only.
-func (a *SiteAgent) remarks() (marks string) {
-	if route := a.route(); route != "" {
-		marks += `<small>` + escapeText(route) + `</small>`
-	}
-	if a.Only != "" {
-		marks += fmt.Sprintf(`<small class="bad" title="%s">some cases only</small>`, escapeText(a.Only))
-	}
-	return marks
+	return strings.TrimSuffix(path.Base(address), ".md")
 }
 
 // areaCell shows the worst verdict of an area, and how many requirements have it.
 func (a *SiteAgent) areaCell(area string) string {
 	for _, v := range signs {
-		ids := a.Areas[area][v.verdict]
+		ids := a.Areas[area][v.Verdict]
 		if len(ids) == 0 {
 			continue
 		}
 		all := "matrix?verdict=all&" + areaFilter(area)
 		target, what := cmp.Or(a.Links[area], all), strings.Join(ids, ", ")
-		if v.verdict == report.Pass {
+		if v.Verdict == report.Pass {
 			target, what = all, fmt.Sprintf("%d requirements", len(ids))
 		}
-		return fmt.Sprintf(`<a class="sign v-%s" href="agents/%s.html#/%s" title="%s %s: %s">%s%d</a>`, v.verdict, a.ID,
-			escapeText(target), escapeText(area), v.verdict, escapeText(what), v.sign, len(ids))
+		return fmt.Sprintf(`<a class="sign v-%s" href="agents/%s.html#/%s" title="%s %s: %s">%s%d</a>`, v.Verdict, a.ID,
+			escapeText(target), escapeText(area), v.Verdict, escapeText(what), v.Sign, len(ids))
 	}
 	return ""
-}
-
-// writeHistory says of each row when it was run, with which cases, what differs from the run before, and
-// where known failures are worked on.
-func (s *Site) writeHistory(b *strings.Builder) {
-	b.WriteString("<section class=\"card\"><h2>Runs</h2>\n")
-	for _, a := range s.Agents {
-		fmt.Fprintf(b, `<details><summary><b>%s %s</b> %s, %d cases, %d of %d requirements seen`,
-			escapeText(strings.TrimSpace(a.Name+" "+a.Version)), escapeText(a.route()),
-			escapeText(cmp.Or(a.Date, "no date")), a.Cases, a.Seen, a.Total)
-		if a.Only != "" {
-			fmt.Fprintf(b, "; only: %s", escapeText(a.Only))
-		}
-		broken, mended := a.Changes()
-		if len(broken) > 0 {
-			fmt.Fprintf(b, `; <span class="bad">new since %s: %s</span>`, escapeText(a.History[0].Date),
-				escapeText(strings.Join(broken, ", ")))
-		}
-		if len(mended) > 0 {
-			fmt.Fprintf(b, `; <span class="good">mended since %s: %s</span>`, escapeText(a.History[0].Date),
-				escapeText(strings.Join(mended, ", ")))
-		}
-		fmt.Fprintf(b, "</summary>\n<p class=muted>answered by %s, reached through %s</p>",
-			escapeText(strings.Join(a.Sources, ", ")), escapeText(strings.Join(a.Ingress, ", ")))
-		for _, address := range a.Issues {
-			if strings.HasPrefix(address, "https://") || !strings.Contains(address, ":") {
-				fmt.Fprintf(b, `<p>known: <a href="%s" rel="noreferrer">%s</a></p>`, escapeText(address),
-					escapeText(strings.TrimSuffix(path.Base(address), ".md")))
-			}
-		}
-		for _, r := range a.History {
-			fmt.Fprintf(b, "<p>%s %s: %s, broken: %s</p>\n", escapeText(r.Date), escapeText(r.Of),
-				escapeText(string(r.Verdict)),
-				escapeText(cmp.Or(strings.Join(slices.Sorted(maps.Keys(r.Broken)), ", "), "nothing")))
-		}
-		b.WriteString("</details>\n")
-	}
-	b.WriteString("</section>\n")
 }
 
 // Badge is an SVG that says what the last run came to.

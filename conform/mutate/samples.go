@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"golang.org/x/tools/txtar"
-	"gopkg.in/yaml.v3"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -83,10 +83,8 @@ func parseSample(name string, data []byte) (evidence.Evidence, error) {
 		files[f.Name] = f.Data
 	}
 	var c sampleCase
-	dec := yaml.NewDecoder(bytes.NewReader(files["case.yaml"]))
-	dec.KnownFields(true)
-	if err := dec.Decode(&c); err != nil {
-		return evidence.Evidence{}, fmt.Errorf("%s: case.yaml: %w", name, err)
+	if err := datafile.Read(name+"/case.yaml", files["case.yaml"], &c, datafile.Options{}).Err(); err != nil {
+		return evidence.Evidence{}, err
 	}
 	ev := evidence.Evidence{Source: c.Source, Case: name, Limits: c.Limits, ToolRuns: c.ToolRuns}
 	for i, e := range c.Exchanges {
@@ -113,9 +111,6 @@ func (e sampleExchange) toEvidence(i int, request, response []byte) evidence.Exc
 	if e.Provider == evidence.Gemini {
 		response = bytes.ReplaceAll(response, []byte("\n"), []byte("\r\n"))
 	}
-	if e.URL != "" {
-		url = e.URL
-	}
 	contentType := "text/event-stream"
 	if bytes.HasPrefix(response, []byte("{")) {
 		contentType = "application/json"
@@ -126,7 +121,7 @@ func (e sampleExchange) toEvidence(i int, request, response []byte) evidence.Exc
 	}
 	return evidence.Exchange{
 		Index: i, Provider: e.Provider, Process: e.Process, WebSocket: e.WebSocket, Provenance: e.Provenance,
-		Request: evidence.Request{Method: http.MethodPost, URL: url, Body: bytes.TrimSpace(request),
+		Request: evidence.Request{Method: http.MethodPost, URL: cmp.Or(e.URL, url), Body: bytes.TrimSpace(request),
 			Header: e.requestHeaders()},
 		Response: evidence.Response{Status: cmp.Or(e.Status, http.StatusOK), Body: response, End: cmp.Or(e.End, "eof"),
 			Header: answer},

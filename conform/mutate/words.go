@@ -73,68 +73,72 @@ func (c *cursor) turnStart() int {
 	return start
 }
 
-func conditionWords() map[string]condition {
-	words := map[string]condition{
-		// Items.
-		"emitted": ofItem(func(c *cursor, it *item) bool { return c.wasEmitted(it) }),
-		"model":   ofItem(func(c *cursor, it *item) bool { return c.isModels(it) }),
-		"token":   ofItem(func(_ *cursor, it *item) bool { return it.token != "" }),
-		"sealed": ofItem(func(c *cursor, it *item) bool {
+// itemWords are the conditions of items.
+func itemWords() map[string]func(c *cursor, it *item) bool {
+	return map[string]func(c *cursor, it *item) bool{
+		"emitted": (*cursor).wasEmitted,
+		"model":   (*cursor).isModels,
+		"token":   func(_ *cursor, it *item) bool { return it.token != "" },
+		"sealed": func(c *cursor, it *item) bool {
 			return it.token != "" && c.emitted["token"+wire.TokenKey(c.provider, it.token)]
-		}),
-		"id":        ofItem(func(_ *cursor, it *item) bool { return it.id != "" }),
-		"item-id":   ofItem(func(_ *cursor, it *item) bool { return it.itemID != "" }),
-		"open":      ofItem(func(c *cursor, _ *item) bool { return c.at >= c.turnStart() }),
-		"in-list":   ofItem(func(_ *cursor, it *item) bool { return it.parent.Is(tree.Array) }),
-		"same-turn": ofItem(func(c *cursor, it *item) bool { return c.at > 0 && c.items[c.at-1].turn == it.turn }),
-		"first-of-kind": ofItem(func(c *cursor, it *item) bool {
+		},
+		"id":        func(_ *cursor, it *item) bool { return it.id != "" },
+		"item-id":   func(_ *cursor, it *item) bool { return it.itemID != "" },
+		"open":      func(c *cursor, _ *item) bool { return c.at >= c.turnStart() },
+		"in-list":   func(_ *cursor, it *item) bool { return it.parent.Is(tree.Array) },
+		"same-turn": func(c *cursor, it *item) bool { return c.at > 0 && c.items[c.at-1].turn == it.turn },
+		"first-of-kind": func(c *cursor, it *item) bool {
 			return slices.IndexFunc(c.items, func(o *item) bool { return o.kind == it.kind }) == c.at
-		}),
-		"later-turn":     ofItem(func(_ *cursor, it *item) bool { return it.turn > 0 }),
-		"beside-another": ofItem(func(_ *cursor, it *item) bool { return len(it.parent.Items()) > 1 }),
-		"answers": ofItem(func(c *cursor, it *item) bool {
+		},
+		"later-turn":     func(_ *cursor, it *item) bool { return it.turn > 0 },
+		"beside-another": func(_ *cursor, it *item) bool { return len(it.parent.Items()) > 1 },
+		"answers": func(c *cursor, it *item) bool {
 			return it.kind == "result" && it.id != "" &&
 				c.callOf(it) >= 0
-		}),
-		"in-order": ofItem(func(c *cursor, it *item) bool {
+		},
+		"in-order": func(c *cursor, it *item) bool {
 			previous := c.items[c.at-1]
 			before := c.callOf(previous)
 			// Without ids, two results of one tool may be those of either call.
 			isKnown := it.id != "" || it.name != previous.name
 			return isKnown && before >= 0 && before < c.callOf(it)
-		}),
-		"other-id": ofItem(func(c *cursor, _ *item) bool { i := c.pickItem("other"); return i >= 0 && i < c.at }),
-		"prev-differs": ofItem(func(c *cursor, it *item) bool {
+		},
+		"other-id": func(c *cursor, _ *item) bool { i := c.pickItem("other"); return i >= 0 && i < c.at },
+		"prev-differs": func(c *cursor, it *item) bool {
 			return c.items[c.at-1].token != "" || c.items[c.at-1].id != it.id
-		}),
-		"known-neighbour":    ofItem((*cursor).hasKnownNeighbour),
-		"before-call":        ofItem((*cursor).leadsToCall),
-		"beside-signed-call": ofItem((*cursor).isBesideSignedCall),
-		"replied-to": ofItem(func(c *cursor, _ *item) bool {
+		},
+		"known-neighbour":    (*cursor).hasKnownNeighbour,
+		"before-call":        (*cursor).leadsToCall,
+		"beside-signed-call": (*cursor).isBesideSignedCall,
+		"replied-to": func(c *cursor, _ *item) bool {
 			return slices.ContainsFunc(c.items[c.at:],
 				func(o *item) bool { return c.wasEmitted(o) && (o.id != "" || o.token != "") })
-		}),
-		"known-call": ofItem(func(c *cursor, it *item) bool {
+		},
+		"known-call": func(c *cursor, it *item) bool {
 			return c.emitted[argumentsKey(c.argumentText())] && !strings.Contains(it.id, "REDACTED")
-		}),
-		"sent-before": ofItem((*cursor).wasSent),
-		"new-result": ofItem(func(c *cursor, it *item) bool {
+		},
+		"sent-before": (*cursor).wasSent,
+		"new-result": func(c *cursor, it *item) bool {
 			return it.kind == "result" && c.callOf(it) >= 0 && c.at > c.lastCall()
-		}),
-		"offered":           ofItem(func(c *cursor, it *item) bool { return c.offersTool(c.items[c.callOf(it)].name) }),
-		"issued-ciphertext": ofItem((*cursor).isIssuedCiphertext),
-		"issued-result": ofItem(func(c *cursor, it *item) bool {
+		},
+		"offered":           func(c *cursor, it *item) bool { return c.offersTool(c.items[c.callOf(it)].name) },
+		"issued-ciphertext": (*cursor).isIssuedCiphertext,
+		"issued-result": func(c *cursor, it *item) bool {
 			return c.wasReplied(`"tool_use_id":"` + it.node.Text("tool_use_id") + `"`)
-		}),
-		"answered-by-server": ofItem(func(c *cursor, it *item) bool {
+		},
+		"answered-by-server": func(c *cursor, it *item) bool {
 			return slices.ContainsFunc(c.items,
 				func(o *item) bool { return o.kind == "other" && o.node.Text("tool_use_id") == it.itemID })
-		}),
-		"of-malformed":    ofItem(func(c *cursor, it *item) bool { return c.isMalformedCall(it.id) }),
-		"tool":            ofItem(func(_ *cursor, it *item) bool { return it.kind == "tool" }),
-		"tool-slot":       ofItem(func(_ *cursor, it *item) bool { return it.kind == "tool" || it.kind == "slot" }),
-		"found-by-search": ofItem((*cursor).isFoundTool),
-		// Requests.
+		},
+		"of-malformed":    func(c *cursor, it *item) bool { return c.isMalformedCall(it.id) },
+		"tool":            func(_ *cursor, it *item) bool { return it.kind == "tool" },
+		"tool-slot":       func(_ *cursor, it *item) bool { return it.kind == "tool" || it.kind == "slot" },
+		"found-by-search": (*cursor).isFoundTool,
+	}
+}
+
+func conditionWords() map[string]condition {
+	words := map[string]condition{
 		"stateful":        func(c *cursor) bool { return c.req.Stateful },
 		"recorded":        func(c *cursor) bool { return c.ev.Source == evidence.SourceRecording },
 		"missed":          func(c *cursor) bool { return c.theExchange().Missed },
@@ -160,6 +164,9 @@ func conditionWords() map[string]condition {
 		"usable":           func(c *cursor) bool { return c.theExchange().ReadReply().Usable() },
 		"broken":           func(c *cursor) bool { return isBroken(c.theExchange().ReadReply()) },
 		"stopped-at-limit": func(c *cursor) bool { return atLimit.MatchString(c.theExchange().ReadReply().Stop) },
+	}
+	for name, holds := range itemWords() {
+		words[name] = ofItem(holds)
 	}
 	words["may-exceed-budget"] = func(c *cursor) bool {
 		h := c.theExchange().Request.Header

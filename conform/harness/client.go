@@ -62,7 +62,7 @@ func (s clientSubject) Open(_ context.Context, room Room) (Session, error) {
 		trusted.AppendCertsFromPEM(pem)
 		transport.Proxy, transport.TLSClientConfig = http.ProxyURL(address), &tls.Config{RootCAs: trusted}
 	}
-	server.Key = lookupVariable(room.Env, w.Environment.AgentKeys[0])
+	server.Key = Variable(room.Env, w.Environment.AgentKeys[0])
 	if givesUpSilence(room.Case.Scenario) {
 		server.Idle = idleTimeout
 	}

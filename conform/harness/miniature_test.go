@@ -113,13 +113,13 @@ func (a miniature) run(ctx context.Context, args []string, stdout io.Writer, env
 }
 
 func clientFor(env []string) (*http.Client, error) {
-	pem, err := os.ReadFile(lookupVariable(env, "SSL_CERT_FILE"))
+	pem, err := os.ReadFile(Variable(env, "SSL_CERT_FILE"))
 	if err != nil {
 		return nil, err
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pem)
-	proxyURL, err := url.Parse(lookupVariable(env, "HTTPS_PROXY"))
+	proxyURL, err := url.Parse(Variable(env, "HTTPS_PROXY"))
 	if err != nil {
 		return nil, err
 	}

@@ -57,12 +57,12 @@ var misdeeds = map[string]func(env []string) error{
 		return fmt.Errorf("cannot use sk-ant-%s", "api03-"+strings.Repeat("Abc9", 20)+"-xyzAA")
 	},
 	"writes outside": func(env []string) error {
-		return os.WriteFile(filepath.Join(lookupVariable(env, "HOME"), "..", "out\x1bside"), nil, 0o600)
+		return os.WriteFile(filepath.Join(Variable(env, "HOME"), "..", "out\x1bside"), nil, 0o600)
 	},
 	"closes its output": func([]string) error { return os.Stdout.Close() },
 	"never reads stdin": func([]string) error { return nil },
 	"takes rights away": func(env []string) error {
-		dir := filepath.Join(lookupVariable(env, "HOME"), "locked")
+		dir := filepath.Join(Variable(env, "HOME"), "locked")
 		if err := os.MkdirAll(filepath.Join(dir, "in"), 0o700); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ var misdeeds = map[string]func(env []string) error{
 
 // misbehave is the main function of a bad subject.
 func misbehave(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
-	if err := misdeeds[lookupVariable(env, misbehaviour)](env); err != nil {
+	if err := misdeeds[Variable(env, misbehaviour)](env); err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}

@@ -268,7 +268,8 @@ func abilityArguments(step Step) (args []string) {
 	return args
 }
 
-func lookupVariable(env []string, name string) string {
+// Variable is the value of a variable in an environment, "" for none.
+func Variable(env []string, name string) string {
 	for _, e := range env {
 		if k, v, _ := strings.Cut(e, "="); k == name {
 			return v
@@ -375,7 +376,7 @@ const (
 // it before anything else; one that does not would start itself over and over.
 func RunIfSubject(ctx context.Context, main Main, args []string, stdin io.Reader, stdout, stderr io.Writer,
 	env []string) (code int, isSubject bool) {
-	if lookupVariable(env, runAsVariable) != runAsRkat {
+	if Variable(env, runAsVariable) != runAsRkat {
 		return 0, false
 	}
 	return main(ctx, args, stdin, stdout, stderr, env), true

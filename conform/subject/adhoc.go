@@ -128,20 +128,17 @@ func orNew(a **profiles.Addition) *profiles.Addition {
 
 // checkArguments finds placeholders that do not exist or have no value.
 func checkArguments(p *profiles.Profile) error {
+	var tools profiles.Addition
+	if p.MCP != nil {
+		tools = *p.MCP
+	}
 	for _, part := range []struct {
 		where, key string
 		list       []profiles.Template
-	}{{"command", "run", p.Run}, {"--resume-cmd", "resume", p.Resume}} {
+	}{{"command", "run", p.Run}, {"--resume-cmd", "resume", p.Resume}, {"--mcp-flag", "mcp", tools.Args}} {
 		for _, t := range part.list {
 			if err := t.CheckIn(part.key); err != nil {
 				return fmt.Errorf("%s: argument %s: %w", part.where, t, err)
-			}
-		}
-	}
-	if p.MCP != nil {
-		for _, t := range p.MCP.Args {
-			if err := t.CheckIn("mcp"); err != nil {
-				return fmt.Errorf("--mcp-flag: argument %s: %w", t, err)
 			}
 		}
 	}
@@ -161,10 +158,10 @@ func splitShell(flag, text string) ([]string, error) {
 }
 
 func (c CommandLine) addResume(p *profiles.Profile) error {
+	if hasPlaceholder(p.Run, "session") {
+		p.Session = &profiles.Session{From: "given"}
+	}
 	if c.Resume == "" {
-		if hasPlaceholder(p.Run, "session") {
-			p.Session = &profiles.Session{From: "given"}
-		}
 		return nil
 	}
 	argv, err := splitShell("--resume-cmd", c.Resume)
@@ -180,13 +177,8 @@ func (c CommandLine) addResume(p *profiles.Profile) error {
 		return fmt.Errorf("--session-pattern %q: %s", c.SessionPattern,
 			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
-	switch {
-	case hasPlaceholder(p.Run, "session"):
-		p.Session = &profiles.Session{From: "given"}
-	case hasPlaceholder(p.Resume, "session") && c.SessionPattern != "":
-		p.Session = &profiles.Session{From: "output", Pattern: c.SessionPattern}
-	case hasPlaceholder(p.Resume, "session"):
-		p.Session = &profiles.Session{From: "output", Pattern: defaultSession}
+	if !hasPlaceholder(p.Run, "session") && hasPlaceholder(p.Resume, "session") {
+		p.Session = &profiles.Session{From: "output", Pattern: cmp.Or(c.SessionPattern, defaultSession)}
 	}
 	return nil
 }

@@ -68,21 +68,20 @@ func sidePatterns(p *profiles.Profile) (list []*regexp.Regexp) {
 // WithProfile returns an agent that speaks a protocol with what its profile says of it:
 // its name, the ways in that work, the cases that do not apply, its side traffic.
 func WithProfile(agent harness.Subject, p *profiles.Profile) harness.Subject {
-	return &profiled{agent, p}
+	about := agent.About()
+	about.Name, about.Ingress, about.Unsupported = p.Name, p.Ingress, p.Unsupported
+	about.Side = sidePatterns(p)
+	return &described{agent, about}
 }
 
-type profiled struct {
+// described is an agent of which something else is said.
+type described struct {
 	harness.Subject
-	profile *profiles.Profile
+	about harness.About
 }
 
 // About implements harness.Subject.
-func (s *profiled) About() harness.About {
-	about := s.Subject.About()
-	about.Name, about.Ingress, about.Unsupported = s.profile.Name, s.profile.Ingress, s.profile.Unsupported
-	about.Side = sidePatterns(s.profile)
-	return about
-}
+func (d *described) About() harness.About { return d.about }
 
 // abilitiesOf are what the profile of a command lets the harness do.
 func abilitiesOf(p *profiles.Profile) (list []specs.Ability) {

@@ -48,7 +48,7 @@ func newPlan(p *profiles.Profile, room harness.Room) plan {
 	pl.values = map[string]string{
 		"home": room.Home, "work": room.Work, "temp": room.Temp, "effort": room.Effort, "system": room.System,
 		"model": cmp.Or(pl.provider.Model, room.Model), "provider": cmp.Or(pl.provider.Name, name),
-		"key": cmp.Or(lookupVariable(room.Env, keyVariable(name)), "conform-made-up-key"), "proxy_url": room.ProxyURL,
+		"key": cmp.Or(harness.Variable(room.Env, keyVariable(name)), "conform-made-up-key"), "proxy_url": room.ProxyURL,
 		"ca_file": room.CAFile, "base_url": room.BaseURL[name],
 	}
 	if dir := p.Dir(); dir != "" {
@@ -212,15 +212,6 @@ func (pl plan) fillFiles() (map[string]string, error) {
 	return files, nil
 }
 
-func lookupVariable(env []string, name string) (value string) {
-	for _, kv := range env {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			value = v
-		}
-	}
-	return value
-}
-
 func dropVariable(env []string, name string) []string {
 	return slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 }
@@ -251,19 +242,8 @@ func NarrowAgent(agent harness.Subject, names []string) (harness.Subject, error)
 	if err := checkProviders(about.Name, names, about.Providers); err != nil {
 		return nil, err
 	}
-	return &narrowed{agent, names}, nil
-}
-
-type narrowed struct {
-	harness.Subject
-	providers []string
-}
-
-// About implements harness.Subject.
-func (n *narrowed) About() harness.About {
-	about := n.Subject.About()
-	about.Providers = n.providers
-	return about
+	about.Providers = names
+	return &described{agent, about}, nil
 }
 
 // checkProviders says which name is not a provider that an agent has. Nil known: it has all.

@@ -184,16 +184,11 @@ func (l *limited) About() harness.About {
 		about.Unsupported = map[string]string{}
 	}
 	for way, why := range l.problems {
-		pattern := "*"
-		switch way {
-		case profiles.IngressMITM:
-			about.Ingress = withoutWay(about.Ingress, profiles.IngressMITM)
-			continue
-		case profiles.IngressBaseURL:
-			about.Ingress = withoutWay(about.Ingress, profiles.IngressBaseURL)
-			continue
+		if way == "" {
+			about.Unsupported["*"] = why
+		} else {
+			about.Ingress = withoutWay(about.Ingress, way)
 		}
-		about.Unsupported[pattern] = why
 	}
 	return about
 }

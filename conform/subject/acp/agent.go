@@ -141,6 +141,11 @@ func (a *agent) callMethod(ctx context.Context, method string, params, answer an
 	limited, cancel := context.WithTimeoutCause(ctx, a.timeout,
 		fmt.Errorf("did not answer %s within %v", method, a.timeout))
 	defer cancel()
+	return a.callWithin(limited, method, params, answer)
+}
+
+// callWithin is callMethod without a time limit of its own.
+func (a *agent) callWithin(limited context.Context, method string, params, answer any) error {
 	stop := context.AfterFunc(limited, a.process.Stop) // also frees a write that blocks
 	raw, err := sdk.SendRequest[json.RawMessage](a.conn, limited, method, params)
 	if !stop() && limited.Err() != nil {
@@ -229,19 +234,9 @@ func (a *agent) promptSession(ctx context.Context, sessionID, text string, inter
 	if interrupt != nil {
 		go a.cancelWhen(limited, cancel, sessionID, interrupt, over)
 	}
-	stop := context.AfterFunc(limited, a.process.Stop)
-	raw, err := sdk.SendRequest[json.RawMessage](a.conn, limited, sdk.AgentMethodSessionPrompt,
-		sdk.PromptRequest{SessionId: sdk.SessionId(sessionID), Prompt: []sdk.ContentBlock{sdk.TextBlock(text)}})
-	if !stop() && limited.Err() != nil {
-		return "", context.Cause(limited)
-	}
 	var answer struct{ StopReason string }
-	if err == nil {
-		err = decodeLenient(raw, &answer)
-	}
-	if refused := (*sdk.RequestError)(nil); errors.As(err, &refused) {
-		return "", &refusal{method: sdk.AgentMethodSessionPrompt, RequestError: refused}
-	}
+	err = a.callWithin(limited, sdk.AgentMethodSessionPrompt,
+		sdk.PromptRequest{SessionId: sdk.SessionId(sessionID), Prompt: []sdk.ContentBlock{sdk.TextBlock(text)}}, &answer)
 	return answer.StopReason, err
 }
 

@@ -252,10 +252,7 @@ func methodNames(methods []authMethod) string {
 	for _, m := range methods {
 		names = append(names, fmt.Sprintf("%q", m.ID))
 	}
-	if names == nil {
-		return "none"
-	}
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
 // opened is the answer to session/new, session/load and session/resume.

@@ -116,12 +116,7 @@ func aboutDriver(hello answer, config Config) (harness.About, error) {
 			return about, fmt.Errorf("names the provider %q in hello_ok; use %s", name, wires.List(wires.Names()))
 		}
 	}
-	if about.Providers = hello.Providers; len(about.Providers) == 0 {
-		about.Providers = nil
-	}
-	if about.Ingress = hello.Ingress; len(about.Ingress) == 0 {
-		about.Ingress = nil
-	}
+	about.Providers, about.Ingress = append([]string(nil), hello.Providers...), append([]string(nil), hello.Ingress...)
 	return about, nil
 }
 

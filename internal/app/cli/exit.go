@@ -65,13 +65,13 @@ func exitCodeHelp(program string) string {
 	var text strings.Builder
 	text.WriteString("Exit codes:")
 	for _, c := range ExitCodes(program) {
-		fmt.Fprintf(&text, "\n  %3d  %s", c.Code, strings.Join(wrapWords(c.Meaning, 74), "\n       "))
+		fmt.Fprintf(&text, "\n  %3d  %s", c.Code, strings.Join(WrapWords(c.Meaning, 74), "\n       "))
 	}
 	return text.String()
 }
 
-// wrapWords breaks text into lines of at most width letters.
-func wrapWords(text string, width int) (lines []string) {
+// WrapWords breaks text into lines of at most width letters.
+func WrapWords(text string, width int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
 		if line != "" && len(line)+1+len(word) > width {

@@ -92,7 +92,7 @@ func (f *Frame) versionCommand() *cobra.Command {
 			}
 			f.Print("built by   %s for %s\n", b.Go, b.Platform)
 			f.Print("catalogue  %s\n", strings.Join(b.Sets, ", "))
-			f.Print("formats    %s\n", strings.Join(wrapWords(strings.Join(b.Schemas, ", "), 88), "\n           "))
+			f.Print("formats    %s\n", strings.Join(WrapWords(strings.Join(b.Schemas, ", "), 88), "\n           "))
 			return nil
 		},
 	}

@@ -3,7 +3,6 @@ package conform
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 
@@ -115,7 +114,7 @@ func (f *teamFlags) readFiles() (rules []report.Rule, err error) {
 	var faults []error
 	files := map[string]string{} // by id
 	for _, name := range f.files {
-		data, err := readRules(name)
+		data, err := readFileAtMost(name, specs.MaxTeamRulesBytes)
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -138,19 +137,4 @@ func (f *teamFlags) readFiles() (rules []report.Rule, err error) {
 		return nil, cli.Usage("--rules: %w", err)
 	}
 	return rules, nil
-}
-
-// readRules reads one byte more than a file of rules may have, so that its parser sees
-// that it is too long.
-func readRules(name string) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read: %w", name, fileutil.Reason(err))
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, specs.MaxTeamRulesBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read: %w", name, fileutil.Reason(err))
-	}
-	return data, nil
 }

@@ -108,24 +108,7 @@ const textWidth = 76
 
 // wrapWords breaks text at spaces into lines of at most textWidth, where words
 // allow.
-func wrapWords(text string) string {
-	var b strings.Builder
-	column := 0
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case column+1+len(word) > textWidth:
-			b.WriteByte('\n')
-			column = 0
-		default:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += len(word)
-	}
-	return b.String()
-}
+func wrapWords(text string) string { return strings.Join(cli.WrapWords(text, textWidth), "\n") }
 
 // listing is the output of conform list --json, schema conform.list.v2.
 type listing struct {
@@ -145,20 +128,14 @@ latest public source or that there is none, and where a breach leads to somethin
 		Example: `  conform list
   conform list --filter 'SIG && refused && !gemini'
   conform list --set 2026-12`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usage("list: takes no argument; to see one requirement run: conform explain %s", args[0])
-			}
-			return nil
-		},
+		Args: noArgument("list: takes no argument; to see one requirement run: conform explain %s"),
 		RunE: func(*cobra.Command, []string) error {
 			selected, err := selectRequirements(set, filter)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				doc := listing{report.ListSchema, selected}
-				return report.WriteJSON(a.JSON(), doc)
+				return report.WriteJSON(a.JSON(), listing{report.ListSchema, selected})
 			}
 			t := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "ID\tCONSEQUENCE\tSTATUS\tPROVIDER\tSOURCE OF\tTITLE\tEXCEPT")

@@ -79,6 +79,34 @@ func rootCommand(f *cli.Frame) *cobra.Command {
 	return root
 }
 
+// asUsage makes an error one of wrong usage, and leaves nil as it is.
+func asUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return cli.Usage("%w", err)
+}
+
+// noArgument refuses arguments; wrong is the format of what is said of the first.
+func noArgument(wrong string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return cli.Usage(wrong, args[0])
+		}
+		return nil
+	}
+}
+
+// oneArgument demands one argument; wrong is the format of what is said of another number.
+func oneArgument(wrong string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return cli.Usage(wrong, len(args))
+		}
+		return nil
+	}
+}
+
 // printReport writes a result to stdout: the report as JSON, or show for people.
 // With JSON and -v, people get theirs on stderr.
 func (a *app) printReport(asJSON bool, doc any, show func(*report.Terminal)) error {

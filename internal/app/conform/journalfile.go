@@ -75,11 +75,7 @@ func (j *journalFile) beginJournal(known *report.Journal) error {
 		if err := j.cutAt(0); err != nil {
 			return err
 		}
-		line, err := known.Header.Line()
-		if err == nil {
-			err = j.appendLine(line)
-		}
-		if err != nil {
+		if err := j.appendLine(known.Header.Line()); err != nil {
 			return j.writeError(err)
 		}
 		return nil
@@ -108,9 +104,11 @@ func (j *journalFile) writeError(err error) error {
 	return fmt.Errorf("%s: the journal cannot be written: %w", j.path, fileutil.Reason(err))
 }
 
-// appendLine writes a line and waits until the disk has it.
-func (j *journalFile) appendLine(line []byte) error {
-	_, err := j.file.Write(line)
+// appendLine writes a line and waits until the disk has it. err is that of making the line.
+func (j *journalFile) appendLine(line []byte, err error) error {
+	if err == nil {
+		_, err = j.file.Write(line)
+	}
 	if err == nil {
 		err = j.file.Sync()
 	}
@@ -212,17 +210,17 @@ func readFileAtMost(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// readBaseline reads a file of breaches that are known.
+// readBaseline reads a file of breaches that are known; none for no file.
 func readBaseline(path string) ([]report.Excuse, error) {
+	if path == "" {
+		return nil, nil
+	}
 	data, err := readFileAtMost(path, report.MaxBaselineBytes)
 	if err != nil {
 		return nil, err
 	}
 	list, err := report.ParseBaseline(path, data)
-	if err != nil {
-		return nil, cli.Usage("%w", err)
-	}
-	return list, nil
+	return list, asUsage(err)
 }
 
 // readReport reads a JSON report of conform run or the journal of a run, which may be
@@ -233,10 +231,7 @@ func readReport(path string) (*report.Run, error) {
 		return nil, err
 	}
 	ran, err := report.ReadRun(path, data)
-	if err != nil {
-		return nil, cli.Usage("%w", err)
-	}
-	return ran, nil
+	return ran, asUsage(err)
 }
 
 // sourceFile matches the name of a file that people write, by its ending.

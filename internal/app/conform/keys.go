@@ -21,8 +21,9 @@ func readRecording(found evidence.Found) (evidence.Recording, error) {
 		x := &rec.Evidence.Exchanges[i]
 		x.Request.URL = string(gate.Blank([]byte(x.Request.URL)))
 		x.Request.Body, x.Response.Body = gate.Blank(x.Request.Body), gate.Blank(x.Response.Body)
-		hideKeysInHeader(x.Request.Header)
-		hideKeysInHeader(x.Response.Header)
+		// Rules look at what kind of key the headers of credentials hold, and no report quotes them.
+		blankHeader(x.Request.Header, wires.CredentialHeaders())
+		blankHeader(x.Response.Header, wires.CredentialHeaders())
 	}
 	for i := range rec.Skipped {
 		rec.Skipped[i].What, rec.Skipped[i].Reason = gate.Mask(rec.Skipped[i].What), gate.Mask(rec.Skipped[i].Reason)
@@ -30,16 +31,13 @@ func readRecording(found evidence.Found) (evidence.Recording, error) {
 	return rec, nil
 }
 
-// hideKeysInHeader leaves the headers that carry credentials: rules look at what kind of key they
-// hold, and no report quotes them.
-func hideKeysInHeader(header http.Header) {
-	credentials := wires.CredentialHeaders()
+// blankHeader changes all values of a header but those of some names.
+func blankHeader(header http.Header, kept []string) {
 	for name, values := range header {
-		if slices.Contains(credentials, name) {
-			continue
-		}
 		for i := range values {
-			values[i] = string(gate.Blank([]byte(values[i])))
+			if !slices.Contains(kept, name) {
+				values[i] = string(gate.Blank([]byte(values[i])))
+			}
 		}
 	}
 }

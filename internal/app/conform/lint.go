@@ -65,12 +65,10 @@ Exits 1 when a provider refuses something, 2 when no tool can be read. --json pr
 ` + lintSchema + `.`,
 		Example: `  conform lint tools tools.json
   conform lint tools --provider anthropic,gemini --json tools.json | jq .findings`,
-		Args: oneFile("tools"),
+		Args: oneArgument("lint tools: takes one file, or - for standard input; got %d"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.lint(args[0], flags, func(data []byte) (lint.Result,
-				error) {
-				return lint.Tools(data, flags.providers...)
-			})
+			return a.lint(args[0], flags,
+				func(data []byte) (lint.Result, error) { return lint.Tools(data, flags.providers...) })
 		},
 	}
 	flags.addTo(cmd, "judge for these providers only: "+strings.Join(lint.Providers(), ", "))
@@ -95,7 +93,7 @@ Exits 1 when the provider refuses it, 2 when it cannot be read. --json prints
 		Example: `  conform lint request body.json
   conform lint request --provider gemini --model gemini-2.5-flash - < body.json
   conform lint request --host api.deepseek.com body.json`,
-		Args: oneFile("request"),
+		Args: oneArgument("lint request: takes one file, or - for standard input; got %d"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(flags.providers) > 1 {
 				return cli.Usage("--provider %s: a request goes to one provider; name one",
@@ -122,15 +120,6 @@ Exits 1 when the provider refuses it, 2 when it cannot be read. --json prints
 	cmd.Flags().StringVarP(&to.Model, "model", "m", "", "the `model` that the URL of a Gemini request names")
 	cmd.Flags().StringSliceVar(&betas, "beta", nil, "all `names` that the header anthropic-beta holds")
 	return cmd
-}
-
-func oneFile(command string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return cli.Usage("lint %s: takes one file, or - for standard input; got %d", command, len(args))
-		}
-		return nil
-	}
 }
 
 func (a *app) lint(name string, flags lintFlags, judge func([]byte) (lint.Result, error)) error {

@@ -117,7 +117,7 @@ func (a *app) mergeChecked(paths []string, files reportFiles, asJSON bool) (isCh
 		part, err := report.OpenChecked(path, file, info.Size())
 		switch {
 		case err != nil:
-			return true, cli.Usage("%w", err)
+			return true, asUsage(err)
 		case part == nil && len(parts) == 0:
 			return false, nil
 		case part == nil:
@@ -136,10 +136,7 @@ func (a *app) mergeChecked(paths []string, files reportFiles, asJSON bool) (isCh
 		return true, cli.Usage("%w", err)
 	}
 	return true, a.reportRecordings(checked, files, asJSON, func(add func(*report.Recording)) error {
-		if err := each(add); err != nil {
-			return cli.Usage("%w", err)
-		}
-		return nil
+		return asUsage(each(add))
 	})
 }
 

@@ -62,6 +62,10 @@ type reportFile struct {
 
 func (f reportFile) isStdout() bool { return f.path == toStdout }
 
+func (f reportFile) writeError(err error) error {
+	return fmt.Errorf("%s: the %s report cannot be written: %w", f.path, f.kind, fileutil.Reason(err))
+}
+
 // reportFiles are the reports beside the terminal's.
 type reportFiles []reportFile
 
@@ -103,8 +107,9 @@ func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) 
 
 // reportKinds are the forms of reports.
 func reportKinds() []string {
-	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(reportWriters)),
-		slices.Collect(maps.Keys(pageWriters)))))
+	kinds := slices.AppendSeq(slices.Collect(maps.Keys(reportWriters)), maps.Keys(pageWriters))
+	slices.Sort(kinds)
+	return kinds
 }
 
 // holdPath reports whether a report goes to the file at path.
@@ -127,8 +132,7 @@ func (a *app) openStreams(files reportFiles, head report.CheckedHead) error {
 			file.stream, err = begin(w, head)
 		}
 		if err != nil {
-			return cli.Usage("%s: the %s report cannot be written: %w; name another file", file.path, file.kind,
-				fileutil.Reason(err))
+			return cli.Usage("%w; name another file", file.writeError(err))
 		}
 	}
 	return nil
@@ -176,8 +180,7 @@ func (files reportFiles) closeStreams(checked *report.Checked) error {
 		}
 		err := file.close(checked != nil && file.fault == nil)
 		if err = cmp.Or(file.fault, err); err != nil {
-			errs = append(errs, fmt.Errorf("%s: the %s report cannot be written: %w", file.path, file.kind,
-				fileutil.Reason(err)))
+			errs = append(errs, file.writeError(err))
 		}
 		file.close = nil
 	}
@@ -198,8 +201,7 @@ func (a *app) save(files reportFiles, doc reportDocument) error {
 			continue
 		}
 		if err := a.saveOne(file, doc); err != nil {
-			errs = append(errs, fmt.Errorf("%s: the %s report cannot be written: %w", file.path, file.kind,
-				fileutil.Reason(err)))
+			errs = append(errs, file.writeError(err))
 		}
 	}
 	return errors.Join(errs...)
@@ -213,8 +215,7 @@ func (a *app) warnUnwritable(files reportFiles) {
 			continue
 		}
 		if err := tryFolder(file.path); err != nil {
-			a.Say("%s: the %s report cannot be written: %v; the verdicts are printed all the same", file.path,
-				file.kind, fileutil.Reason(err))
+			a.Say("%v; the verdicts are printed all the same", file.writeError(err))
 		}
 	}
 }

@@ -316,16 +316,6 @@ func (a *app) deliverReport(doc reportDocument, show func(*report.Terminal), exi
 	return cli.Exit(exit)
 }
 
-// conversationFlags describe agents that hold a conversation with conform.
-type conversationFlags struct {
-	permissions string
-}
-
-func (f *conversationFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.permissions, "acp-permissions", "allow",
-		"what an agent of the Agent Client Protocol is answered when it asks for permission: allow or reject")
-}
-
 // splitConversation reads --subject acp:CMD and driver:CMD; the kind is "" for every
 // other name.
 func splitConversation(name string) (kind string, argv []string, err error) {
@@ -333,10 +323,8 @@ func splitConversation(name string) (kind string, argv []string, err error) {
 	if !ok || kind != "acp" && kind != "driver" {
 		return "", nil, nil
 	}
-	if argv, err = subject.SplitCommand("--subject", command); err != nil {
-		return kind, nil, cli.Usage("%w", err)
-	}
-	return kind, argv, nil
+	argv, err = subject.SplitCommand("--subject", command)
+	return kind, argv, asUsage(err)
 }
 
 // startAgent returns the agent that a command starts, with the variables of a profile. It

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
@@ -210,9 +211,14 @@ type policyFlags struct {
 }
 
 func (f *policyFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.strict, "strict", false, "make failures of warnings")
-	cmd.Flags().StringVar(&f.failOn, "fail-on", "fail", "what exits 1: fail, or warn for warnings as well")
+	f.addVerdicts(cmd.Flags())
 	cmd.Flags().StringSliceVar(&f.require, "require", nil, "requirements and areas that must be seen, e.g. SIG,ORD-001")
+}
+
+// addVerdicts adds the flags that servers and gateways have as well.
+func (f *policyFlags) addVerdicts(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.strict, "strict", false, "make failures of warnings")
+	flags.StringVar(&f.failOn, "fail-on", "fail", "what exits 1: fail, or warn for warnings as well")
 }
 
 // policy checks the values of the flags. own are the team's rules.

@@ -137,10 +137,8 @@ func (a *app) newSchedule(f scheduleFlags, setName string, header report.Journal
 		}
 		h.Shard = &shard
 	}
-	if f.baseline != "" {
-		if s.baseline, err = readBaseline(f.baseline); err != nil {
-			return nil, err
-		}
+	if s.baseline, err = readBaseline(f.baseline); err != nil {
+		return nil, err
 	}
 	if f.journal != "" {
 		if s.file, err = openJournal(f.journal); err != nil {
@@ -231,11 +229,7 @@ func (s *schedule) keepCase(run harness.CaseRun, results []report.Result) {
 	if s.file == nil || s.fault != nil {
 		return
 	}
-	line, err := entry.Line()
-	if err == nil {
-		err = s.file.appendLine(line)
-	}
-	s.fault = err
+	s.fault = s.file.appendLine(entry.Line())
 }
 
 // makeReport makes the report. end is nil where the run was interrupted. The error is that
@@ -243,11 +237,7 @@ func (s *schedule) keepCase(run harness.CaseRun, results []report.Result) {
 func (s *schedule) makeReport(end *report.JournalEnd) (*report.Run, error) {
 	s.known.End = end
 	if end != nil && s.file != nil && s.fault == nil {
-		line, err := end.Line()
-		if err == nil {
-			err = s.file.appendLine(line)
-		}
-		s.fault = err
+		s.fault = s.file.appendLine(end.Line())
 	}
 	ran := s.known.Run(s.baseline)
 	if s.flags.prior != nil {

@@ -25,7 +25,7 @@ import (
 type subjectFlags struct {
 	name string
 	commandFlags
-	conversationFlags
+	permissions string // of the Agent Client Protocol
 }
 
 // commandFlags describe an agent without a profile.
@@ -47,7 +47,8 @@ func (f *subjectFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.name, "subject", rkatSubject,
 		"agent under test: rkat, the name of a profile, a `PROFILE.yaml`, acp:CMD for one that speaks the Agent Client Protocol, or driver:CMD for a loop of a library")
 	f.commandFlags.addTo(cmd)
-	f.conversationFlags.addTo(cmd)
+	cmd.Flags().StringVar(&f.permissions, "acp-permissions", "allow",
+		"what an agent of the Agent Client Protocol is answered when it asks for permission: allow or reject")
 }
 
 func (f *commandFlags) addTo(cmd *cobra.Command) {
@@ -115,10 +116,7 @@ func (f *commandFlags) adHocProfile() (*profiles.Profile, error) {
 		Run: f.command, Stdin: f.stdin, Resume: f.resume, SessionPattern: f.sessionPattern, MCP: f.mcp, Env: f.env,
 		Providers: f.providers, WorkDir: f.workdir,
 	})
-	if err != nil {
-		return nil, cli.Usage("%w", err)
-	}
-	return p, nil
+	return p, asUsage(err)
 }
 
 // waysIn are those that are run where no flag says it: the first that works.
@@ -170,10 +168,7 @@ func (a *app) findSubject(ctx context.Context, f runFlags) (harness.Subject, err
 // narrowAgent keeps an agent to the providers of --provider.
 func narrowAgent(agent harness.Subject, providers []string) (harness.Subject, error) {
 	narrow, err := subject.NarrowAgent(agent, providers)
-	if err != nil {
-		return nil, cli.Usage("%w", err)
-	}
-	return narrow, nil
+	return narrow, asUsage(err)
 }
 
 // commandSubject is the agent of a profile that is a program for each prompt.
@@ -239,8 +234,6 @@ func (f *subjectFlags) chosenProfile() (*profiles.Profile, error) {
 	if err != nil {
 		return nil, cli.Usage("--subject %w", err)
 	}
-	if p, err = subject.NarrowProfile(p, f.providers); err != nil {
-		return nil, cli.Usage("%w", err)
-	}
-	return p, nil
+	p, err = subject.NarrowProfile(p, f.providers)
+	return p, asUsage(err)
 }

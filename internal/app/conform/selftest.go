@@ -32,13 +32,8 @@ otherwise. With --wire rkat runs its cases as well, one of its requests is chang
 way, and the referee must notice: once for each requirement that a request can break.
 --json prints ` + selftestSchema + `.`,
 		Example: "  conform selftest\n  conform selftest --json | jq .faults\n  conform selftest --seed 7 --places 500\n  conform selftest --on-wire",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usage("selftest: takes no argument, got %q", args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.selftest(cmd.Context(), asJSON, onWire, sample) },
+		Args:    noArgument("selftest: takes no argument, got %q"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.selftest(cmd.Context(), asJSON, onWire, sample) },
 	}
 	cmd.Flags().BoolVar(&onWire, "on-wire", false, "break each requirement once on the way of a real run, too")
 	cmd.Flags().Uint64Var(&sample.seed, "seed", 20779, "which observed places are broken")

@@ -184,9 +184,9 @@ func (a *app) openFeed(path string) (*inspector.Feed, *follower, error) {
 
 // openReport reads a report of any kind. It returns nil for a file that is none.
 func (a *app) openReport(path string) (*inspector.Feed, error) {
-	data, err := readBounded(path)
+	data, err := readFileAtMost(path, maxReportBytes)
 	if err != nil {
-		return nil, cli.Usage("%s: %w", path, err)
+		return nil, err
 	}
 	page, err := inspector.Read(data)
 	switch {
@@ -201,7 +201,7 @@ func (a *app) openReport(path string) (*inspector.Feed, error) {
 	if json.Unmarshal(data, &kind) != nil || !strings.HasPrefix(kind.Schema, "conform.") {
 		return nil, nil //nolint:nilerr,nilnil // anything but a report is read as recordings
 	}
-	builder := inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ)})
+	builder := a.newBuilder(false)
 	if kind.Schema != report.RunSchema {
 		return nil, cli.Usage("%s: has the schema %q; give a report of conform run, or the recordings themselves", path,
 			kind.Schema)
@@ -212,16 +212,6 @@ func (a *app) openReport(path string) (*inspector.Feed, error) {
 	}
 	builder.Judge(ran.Results, ran.Cases)
 	return inspector.FixedFeed(builder.Page(inspector.RunHead(&ran))), nil
-}
-
-func readBounded(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fileutil.Reason(err)
-	}
-	defer func() { _ = file.Close() }()
-	data, err := readAtMost(file, maxReportBytes)
-	return data, fileutil.Reason(err)
 }
 
 // follower reads recordings again when they have changed.
@@ -244,9 +234,8 @@ func (a *app) newFollower(path string) (*follower, error) {
 	if err != nil {
 		return nil, err
 	}
-	builder := inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ)})
 	f := &follower{
-		feed: inspector.NewFeed(builder, inspector.Head{Kind: "check", Tool: tool()}), path: path,
+		feed: inspector.NewFeed(a.newBuilder(false), inspector.Head{Kind: "check", Tool: tool()}), path: path,
 		rules: rules, seen: map[string]fileState{}, recordings: map[string]report.Recording{},
 	}
 	if err := f.readChanges(); err != nil {
@@ -323,7 +312,7 @@ func readGrowing(found evidence.Found) (evidence.Recording, error) {
 		return evidence.Recording{}, err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	data, err := readBounded(found.Path)
+	data, err := readFileAtMost(found.Path, maxReportBytes)
 	if err != nil {
 		return evidence.Recording{}, err
 	}

@@ -52,12 +52,7 @@ not answer. --json prints ` + report.RunSchema + `. conform explain SV-A7 explai
 		Example: `  conform server http://127.0.0.1:8080 --wire anthropic --model qwen3
   conform server https://gateway.example.com/v1 --wire openai --model gpt-5.2 --key-env GATEWAY_KEY --level core
   conform server http://127.0.0.1:11434 --wire anthropic --model llama4 --as claude-code`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usage("server: takes one URL, got %d; write for example http://127.0.0.1:8080", len(args))
-			}
-			return nil
-		},
+		Args: oneArgument("server: takes one URL, got %d; write for example http://127.0.0.1:8080"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.judgeServer(cmd.Context(), args[0], f) },
 	}
 	flags := cmd.Flags()
@@ -176,10 +171,9 @@ func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error
 // dutyFlags are those of the commands that judge servers and gateways.
 type dutyFlags struct {
 	reportFlags
+	policyFlags
 	name             string
 	filter, baseline string
-	strict           bool
-	failOn           string
 	asJSON           bool
 }
 
@@ -188,8 +182,7 @@ func (f *dutyFlags) addTo(cmd *cobra.Command) {
 	flags.StringVar(&f.name, "name", "", "`NAME[@VERSION]` in reports (default: what is known of the product)")
 	flags.StringVar(&f.filter, "filter", "", dutyFilterHelp)
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of breaches that are known: see conform baseline")
-	flags.BoolVar(&f.strict, "strict", false, "make failures of warnings")
-	flags.StringVar(&f.failOn, "fail-on", "fail", "what exits 1: fail, or warn for warnings as well")
+	f.addVerdicts(flags)
 	f.reportFlags.addTo(cmd)
 	cli.AddJSONFlag(cmd, &f.asJSON)
 }
@@ -227,13 +220,11 @@ func (a *app) newDutyRun(f dutyFlags, wire string, source evidence.Source) (d *d
 	if d.files, err = a.parseReportFlags(f.reports, f.asJSON); err != nil {
 		return nil, err
 	}
-	if d.policy, err = (policyFlags{strict: f.strict, failOn: f.failOn}).policy(nil); err != nil {
+	if d.policy, err = f.policy(nil); err != nil {
 		return nil, err
 	}
-	if f.baseline != "" {
-		if d.baseline, err = readBaseline(f.baseline); err != nil {
-			return nil, err
-		}
+	if d.baseline, err = readBaseline(f.baseline); err != nil {
+		return nil, err
 	}
 	a.warnUnwritable(d.files)
 	d.page, err = a.newInspection(f.reportFlags, d.files)
@@ -273,15 +264,15 @@ func (d *dutyRun) deliverDuties(a *app, cases []*report.DutyCase, took []time.Du
 		byCase[r.Case] = append(byCase[r.Case], r)
 	}
 	for i, c := range cases {
-		n, o := d.page, inspector.Observation{
+		if d.page == nil {
+			break
+		}
+		d.page.builder.Add(inspector.Observation{
 			Name: c.Name, Scenario: strings.Split(c.Name, "/")[0], Provider: d.wire, Source: string(d.source),
 			Ingress: "base-url", Took: took[i],
 			Results: byCase[c.Name], Evidence: &evidence.Evidence{Source: d.source, Case: c.Name,
 				Exchanges: c.Exchanges},
-		}
-		if n != nil {
-			n.builder.Add(o)
-		}
+		})
 	}
 	return a.deliverRun(ran, d.files, d.asJSON, nil)
 }

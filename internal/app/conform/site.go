@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -109,7 +108,7 @@ func (a *app) sitePage(path string) (page inspector.Page, issues []string, err e
 	}
 	ran, err := report.ReadRun(path, data)
 	if err != nil {
-		return page, nil, cli.Usage("%w", err)
+		return page, nil, asUsage(err)
 	}
 	issues = slices.Clone(ran.Issues)
 	for _, used := range ran.Baseline {
@@ -126,7 +125,7 @@ func (a *app) sitePage(path string) (page inspector.Page, issues []string, err e
 		page.Only = ran.Selection() // pages of the first release lack it
 		return page, issues, err
 	}
-	builder := inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ), Share: true})
+	builder := a.newBuilder(true)
 	builder.Judge(ran.Results, ran.Cases)
 	return builder.Page(inspector.RunHead(ran)), issues, nil
 }
@@ -153,8 +152,7 @@ type inspection struct {
 // newInspection makes pages of files write what it collects. It returns nil where there
 // are none and none is shown live.
 func (a *app) newInspection(f reportFlags, files reportFiles) (*inspection, error) {
-	n := &inspection{builder: inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ),
-		Share: f.share})}
+	n := &inspection{builder: a.newBuilder(f.share)}
 	isWanted := f.serve != ""
 	for i := range files {
 		if write := pageWriters[files[i].kind]; write != nil {
@@ -244,6 +242,11 @@ func (n *inspection) makePage(doc reportDocument) inspector.Page {
 	return inspector.Page{}
 }
 
+// newBuilder returns a builder of pages without secrets. With share, hashes stand in the place of content.
+func (a *app) newBuilder(share bool) *inspector.Builder {
+	return inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ), Share: share})
+}
+
 // pageRedactor removes secrets from what a page shows: those that the recorder's
 // redactor finds by where they stand, and well-known keys wherever they stand.
 type pageRedactor struct{ *redact.Redactor }
@@ -266,18 +269,9 @@ func (r pageRedactor) Interaction(in cassette.Interaction) cassette.Interaction 
 	in = r.Redactor.Interaction(in)
 	in.Request.URL = string(gate.Blank([]byte(in.Request.URL)))
 	in.Request.Body, in.Response.Body = gate.Blank(in.Request.Body), gate.Blank(in.Response.Body)
-	blankHeader(in.Request.Header)
-	blankHeader(in.Response.Header)
+	blankHeader(in.Request.Header, nil) // which the redactor has copied
+	blankHeader(in.Response.Header, nil)
 	return in
-}
-
-// blankHeader changes h, which the redactor has copied.
-func blankHeader(h http.Header) {
-	for _, values := range h {
-		for i := range values {
-			values[i] = string(gate.Blank([]byte(values[i])))
-		}
-	}
 }
 
 // Text returns text without secrets.

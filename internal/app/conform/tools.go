@@ -29,16 +29,13 @@ Without --http the server speaks over standard input and output. Calls are writt
 to the file that ` + harness.ToolLogVariable + ` names, one line of JSON each.
 With --http, --json prints conform.ready.v1 once the server listens.`,
 		Example: "  conform tools\n  conform tools --http 127.0.0.1:8765",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usage("tools: takes no argument, got %q", args[0])
-			}
+		Args:    noArgument("tools: takes no argument, got %q"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON && address == "" {
 				return cli.Usage("--json: stdout carries MCP; add --http 127.0.0.1:0")
 			}
-			return nil
+			return a.serveTools(cmd.Context(), address, asJSON)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveTools(cmd.Context(), address, asJSON) },
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&address, "http", "", "loopback `address` to listen on; port 0 takes a free one")

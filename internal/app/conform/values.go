@@ -35,25 +35,18 @@ const mostFlags = 9
 
 // flagValues are the words that a flag takes, nil where it takes others.
 func flagValues(flag string) []string {
-	switch flag {
-	case "source":
-		return []string{"cassette", "simulator", "live"}
-	case "ingress":
-		return []string{proxy.MITM, proxy.BaseURL}
-	case "websocket":
-		return []string{webSocketJudge, webSocketRefuse}
-	case "set":
+	if flag == "set" {
 		return specs.SetNames()
-	case "fail-on":
-		return []string{"fail", "warn"}
-	case "level":
-		return []string{string(specs.Core), string(specs.Agent), string(specs.Faithful)}
-	case "by":
-		return []string{"area", "requirement"}
-	case "isolation":
-		return []string{string(isolate.Auto), string(isolate.Require), string(isolate.Off)}
 	}
-	return nil
+	return map[string][]string{
+		"source":    {"cassette", "simulator", "live"},
+		"ingress":   {proxy.MITM, proxy.BaseURL},
+		"websocket": {webSocketJudge, webSocketRefuse},
+		"fail-on":   {"fail", "warn"},
+		"level":     {string(specs.Core), string(specs.Agent), string(specs.Faithful)},
+		"by":        {"area", "requirement"},
+		"isolation": {string(isolate.Auto), string(isolate.Require), string(isolate.Off)},
+	}[flag]
 }
 
 // checkValues refuses values that a flag does not take, and an empty list of them.

@@ -253,7 +253,8 @@ func (d *decoder) newExchange(x *evidence.Exchange) Exchange {
 		RequestHeaders: d.newHeaders(x.Request.Header, d.quoteText), Request: d.storeBytes(x.Request.Body),
 		Status: x.Response.Status, ResponseHeaders: d.newHeaders(x.Response.Header, lengthOf),
 		Response: d.storeBytes(x.Response.Body),
-		End:      x.Response.End, Outcome: reply.End.String(), Error: d.quoteText(cmp.Or(reply.Err.Text("message"), reply.Err.Text())),
+		End:      x.Response.End, Outcome: reply.End.String(),
+		Error:      d.quoteText(cmp.Or(reply.Err.Text("message"), reply.Err.Text())),
 		Provenance: string(x.Provenance), Missed: x.Missed,
 	}
 	out.addTimes(x.Response.Chunks)

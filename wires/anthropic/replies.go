@@ -395,7 +395,11 @@ func thinkingIsSigned(a *sentReply, p *rule.Pass) {
 			p.ReportAt(a.place(b), "thinking block %d has %d signature_delta events", b.index, b.signatures)
 		case b.signatures == 1 &&
 			!(a.events[b.deltas[len(b.deltas)-1]].JSON.Text("delta", "type") == "signature_delta"):
-			p.ReportAt(a.place(b), "thinking goes on after the signature_delta of block %d", b.index)
+			form := "thinking goes on after the signature_delta of block %d"
+			if len(b.deltas) > 0 && a.events[b.deltas[len(b.deltas)-1]].JSON.Has("delta", "signature") {
+				form = "the signature of block %d stands in a thinking_delta"
+			}
+			p.ReportAt(a.place(b), form, b.index)
 		case b.seal == "" && b.node.Text("signature") == "" && specs.ParseModel(a.Reply.Model).Family == "claude" &&
 			b.signatures == 0:
 			if cut := slices.Contains(cutReasons, a.Reply.Stop) && k == len(a.blocks)-1; !cut {

@@ -402,8 +402,11 @@ func imagesDecoded(c *call, p *rule.Pass) {
 		switch {
 		case data.Text() != "" && tree.IsBase64(data.Text()) && !(isImage && strings.ContainsAny(data.Text(), "-_")):
 		case isImage && data != nil:
-			p.Report(at.path,
-				"the data of the image are not base64").Refuse(invalid("%s.data: Invalid base64 data", at.said))
+			words, form := "%s.data: Invalid base64 data", "the data of the image are not base64"
+			if data.Text() == "" {
+				words, form = "%s: image cannot be empty", "the image is empty"
+			}
+			p.Report(at.path, form).Refuse(invalid(words, at.said))
 		default:
 			p.Report(at.path, "the data of the file are not base64")
 		}

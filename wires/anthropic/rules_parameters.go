@@ -245,6 +245,8 @@ var toolRules = []anthropicRule{
 		likelyRule("A-50", "documented", "the tool that searches for others is not deferred", nil), searchLoaded),
 	judged("NSP-003/declared", sureRule("A-51", "documented", "a tool that a search found is among the tools", nil),
 		referencesDeclared),
+	judged("PAR-006/required", sureRule("A-56", "reported", "each MCP server of the request is in a toolset", nil),
+		serversUsed),
 	judged("PAR-008/strict", sureRule("A-48", "recorded", "strict tools are closed and keep to their limits", nil),
 		strictFits),
 	judged("TSC-007/output-keywords",
@@ -267,6 +269,21 @@ func toolsNamed(c *call, p *rule.Pass) {
 		}
 		if p.Observe(); !form.MatchString(t.Name) {
 			p.Report(t.Path, "the provider does not take the tool name %.140q", t.Name)
+		}
+	}
+}
+
+// serversUsed: with the older beta servers have no toolsets.
+func serversUsed(c *call, p *rule.Pass) {
+	for i, server := range c.root.List("mcp_servers") {
+		name := server.Text("name")
+		if !c.hasBeta("mcp-client-2025-11-20") || c.hasBeta("mcp-client-2025-04-04") {
+			return
+		}
+		if p.Observe(); !slices.ContainsFunc(c.root.List("tools"),
+			func(t *tree.Node) bool { return t.Text("mcp_server_name") == name }) {
+			p.Report(fmt.Sprintf("mcp_servers[%d]", i), "no mcp_toolset among the tools names the server %.140q", name).
+				Refuse(invalid("MCP server '%s' is defined but not referenced by any `mcp_toolset` in `tools`.", name))
 		}
 	}
 }

@@ -17,7 +17,22 @@ type dialect struct {
 	More   *regexp.Regexp `yaml:"more"`
 	Keeps  string         `yaml:"keeps"`
 	Lacks  []string       `yaml:"lacks"`
+	Says   string         `yaml:"lacks_says"`
 	Traits []string       `yaml:"traits" data:"is=trait,unique"`
+	Drops  struct {
+		Member string `yaml:"member"`
+		Code   string `yaml:"code"`
+		Param  string `yaml:"param"`
+		Says   string `yaml:"says"`
+	} `yaml:"drops"`
+	NeverBoth struct {
+		Members []string `yaml:"members"`
+		Says    string   `yaml:"says"`
+	} `yaml:"never_both"`
+	Answers struct {
+		Types []string `yaml:"types"`
+		Says  string   `yaml:"says"`
+	} `yaml:"answers"`
 	// NoModel is nil where the words are not known.
 	NoModel *noModel `yaml:"no_model"`
 }
@@ -32,23 +47,23 @@ type noModel struct {
 
 // The traits that a dialect may have.
 const (
-	officialMembers  = "official-members"
-	reasoningBack    = "reasoning-back"
-	reasoningKept    = "reasoning-kept"
-	reasoningRefused = "reasoning-refused"
-	nineCharacters   = "nine-characters"
-	noUserAfterTool  = "no-user-after-tool"
-	noDeveloper      = "no-developer"
-	uniqueCalls      = "unique-calls"
-	shortIDs         = "short-ids"
-	signsCalls       = "signs-calls"
-	openAIModels     = "openai-models"
-	filledCalls      = "filled-calls"
-	wholeSchemas     = "whole-schemas"
-	inContent        = "in-content"
-	inDetails        = "in-details"
-	isWrapped        = "is-wrapped"
-	isListed         = "is-listed"
+	officialMembers = "official-members"
+	reasoningBack   = "reasoning-back"
+	reasoningKept   = "reasoning-kept"
+	nineCharacters  = "nine-characters"
+	noUserAfterTool = "no-user-after-tool"
+	alternates      = "alternates"
+	noDeveloper     = "no-developer"
+	uniqueCalls     = "unique-calls"
+	shortIDs        = "short-ids"
+	signsCalls      = "signs-calls"
+	openAIModels    = "openai-models"
+	filledCalls     = "filled-calls"
+	wholeSchemas    = "whole-schemas"
+	inContent       = "in-content"
+	inDetails       = "in-details"
+	isWrapped       = "is-wrapped"
+	isListed        = "is-listed"
 )
 
 //go:embed dialects.yaml
@@ -56,8 +71,8 @@ var dialectFile []byte
 
 var dialects = datafile.Embedded[[]dialect]("wires/chat/dialects.yaml", dialectFile,
 	datafile.Options{Rules: map[string]datafile.Rule{
-		"trait": datafile.OneOf(officialMembers, reasoningBack, reasoningKept, reasoningRefused, nineCharacters,
-			noUserAfterTool, noDeveloper, uniqueCalls, shortIDs, signsCalls, openAIModels, filledCalls, wholeSchemas,
+		"trait": datafile.OneOf(officialMembers, reasoningBack, reasoningKept, nineCharacters, noUserAfterTool,
+			alternates, noDeveloper, uniqueCalls, shortIDs, signsCalls, openAIModels, filledCalls, wholeSchemas,
 			inContent, inDetails, isWrapped, isListed),
 	}})
 

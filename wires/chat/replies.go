@@ -174,8 +174,10 @@ func stopsForReason(x *rule.Exchange, p *rule.Pass) {
 	}
 }
 
-// openReasonIsNull judges that finish_reason is null while the model goes on: typed clients know no empty reason.
+// openReasonIsNull judges that finish_reason is null while the model goes on: typed clients know no empty reason, and
+// take the first for the end or the last. Some repeat the one that they gave.
 func openReasonIsNull(x *rule.Exchange, p *rule.Pass) {
+	ends := map[int]string{}
 	for i, e := range x.Reply.Events {
 		for _, c := range e.JSON.List("choices") {
 			reason := c.Get("finish_reason")
@@ -183,6 +185,17 @@ func openReasonIsNull(x *rule.Exchange, p *rule.Pass) {
 				p.ReportAt(x.At(i, reason, "choices[0].finish_reason"),
 					"the finish_reason is an empty text, not null").Consequence = "degraded"
 				return
+			}
+			index, delta := c.Int("index"), c.Get("delta")
+			last, isLater := ends[index]
+			if isLater && (reason.Text() != "" && reason.Text() != last ||
+				delta.Any("content", "reasoning_content", "reasoning").Text() != "" || len(delta.List("tool_calls")) > 0) {
+				p.ReportAt(x.At(i, c, "choices[0].finish_reason"),
+					"the reply goes on behind finish_reason %s", rule.Shorten(last)).Consequence = "degraded"
+				return
+			}
+			if reason.Text() != "" {
+				ends[index] = reason.Text()
 			}
 		}
 	}

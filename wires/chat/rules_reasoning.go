@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
@@ -17,7 +18,7 @@ var reasoningRules = []rule.Rule[*request]{
 		sureRule("C-48", "a message with calls brings its reasoning_content back while the model thinks", documented),
 		reasoningComesBack),
 	judged("ORD-015/parts", sureRule("C-44",
-		"no message holds reasoning_content where the host does not know the member", reported), reasoningLeftOut),
+		"no message holds reasoning where the host does not know the member", reported), reasoningLeftOut),
 }
 
 func reasoningComesBack(q *request, p *rule.Pass) {
@@ -69,22 +70,14 @@ func keepsReasoning(seen *rule.Seen) (id string, isSealed bool) {
 }
 
 func reasoningLeftOut(q *request, p *rule.Pass) {
-	if !q.dialect.hasTrait(reasoningRefused) {
-		return
-	}
-	code, param, says := "", "", "'messages.%[1]d' : for 'role:assistant' the following must be satisfied"+
-		"[('messages.%[1]d' : property 'reasoning_content' is unsupported)]"
-	if q.dialect.Name == "cerebras" {
-		code, param = "wrong_api_format", "validation_error"
-		says = "messages.%[1]d.assistant.reasoning_content: property 'messages.%[1]d.assistant.reasoning_content' is unsupported"
-	}
+	drops := &q.dialect.Drops
 	for i, m := range q.messages {
-		if m.role != "assistant" {
+		if drops.Member == "" || m.role != "assistant" {
 			continue
 		}
-		if p.Observe(); m.Has("reasoning_content") {
-			p.Report(m.path+".reasoning_content",
-				"the host refuses reasoning_content in a message").Refuse(q.newRefusal(code, param, says, i))
+		if p.Observe(); m.Has(drops.Member) {
+			p.Report(m.path+"."+drops.Member, "the host refuses %s in a message", drops.Member).Refuse(
+				q.newRefusal(drops.Code, drops.Param, "%s", strings.ReplaceAll(drops.Says, "{i}", strconv.Itoa(i))))
 		}
 	}
 }

@@ -26,7 +26,7 @@ var vendorRules = []rule.Rule[*request]{
 		strictSchemas(rule.LooseObject)),
 	judged("TSC-006/strict-keywords", sureRule("C-30", "strict schemas have only keywords that can be enforced",
 		reported), strictSchemas(rule.UnenforceableKeyword)),
-	judged("PAR-005/forced", sureRule("C-31", "DeepSeek and Qwen force no tool while the model thinks", recorded),
+	judged("PAR-005/forced", sureRule("C-31", "DeepSeek, Qwen and Kimi force no tool while the model thinks", recorded),
 		forcedWithoutThinking),
 	judged("PAR-002/reasoning", sureRule("C-36", "models of OpenAI that reason take neither stop nor logprobs",
 		recorded), outputFits),
@@ -37,8 +37,11 @@ var vendorRules = []rule.Rule[*request]{
 	judged("PAR-007/range", likelyRule("C-41", "Anthropic answers with one choice", documented), oneChoice),
 	judged("PAR-007/range", likelyRule("C-40", "top_logprobs stands beside logprobs", documented), logprobsAsked),
 	judged("PAR-006/known", sureRule("C-43",
-		"Gemini refuses members of OpenAI that it does not have, and Azure those of other vendors", reported),
+		"Gemini and Mistral refuse members of OpenAI that they do not have, and Azure those of other vendors", reported),
 		membersKnown),
+	judged("PAR-004/effort", sureRule("C-111", "Kimi and OpenRouter are told once how much to reason", reported), onceTold),
+	judged("PAR-007/range", sureRule("C-112", "DeepSeek knows no json_schema", reported), answerKnown),
+	judged("ORD-015/roles", sureRule("C-7", "at Perplexity user and assistant speak in turn", reported), takeTurns),
 	judged("PAR-004/effort", likelyRule("C-54", "a model of Kimi that always thinks is not told not to", documented),
 		kimiThinks),
 	judged("ORD-015/parts", likelyRule("C-59", "a detail of Gemini's reasoning has the id of a call in its message",
@@ -192,13 +195,21 @@ func (q *request) judgeSchemas(p *rule.Pass, tools []wire.Tool,
 
 func forcedWithoutThinking(q *request, p *rule.Pass) {
 	isQwen := q.dialect.Name == "qwen"
-	if q.choice.Kind != "any" && q.choice.Kind != "tool" || !isQwen && !q.dialect.hasTrait(reasoningBack) {
+	isKimi := q.dialect.hasTrait(reasoningKept)
+	if q.choice.Kind != "any" && q.choice.Kind != "tool" || !isQwen && !isKimi && !q.dialect.hasTrait(reasoningBack) {
 		return
 	}
 	switch p.Observe(); {
 	case isQwen && q.body.True("enable_thinking"):
 		p.Report("tool_choice", "Qwen forces no tool while it thinks").Refuse(q.newRefusal("", "",
 			"<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support being set to required or object in thinking mode"))
+	case isKimi && q.isThinking():
+		word := "required"
+		if q.choice.Kind == "tool" {
+			word = "specified"
+		}
+		p.Report("tool_choice", "Kimi forces no tool while it thinks").Refuse(q.newRefusal("", "",
+			"tool_choice '%s' is incompatible with thinking enabled", word))
 	case !isQwen && q.isThinking():
 		p.Report("tool_choice", "DeepSeek forces no tool while it thinks").Refuse(q.newRefusal("", "",
 			"Thinking mode does not support this tool_choice"))
@@ -282,11 +293,44 @@ func membersKnown(q *request, p *rule.Pass) {
 		if !q.body.Has(name) {
 			continue
 		}
-		words := "Invalid JSON payload received. Unknown name \"%s\": Cannot find field."
-		if q.dialect.Name == "azure" {
-			words = "Unrecognized request argument supplied: %s"
+		p.Report(name, "the host does not know the member %s", name).
+			Refuse(q.newRefusal("", "", "%s", strings.ReplaceAll(q.dialect.Says, "{name}", name)))
+	}
+}
+
+func onceTold(q *request, p *rule.Pass) {
+	both := &q.dialect.NeverBoth
+	isGiven := func(member string) bool { return !q.body.Get(strings.Split(member, ".")...).Null() }
+	if !slices.ContainsFunc(both.Members, isGiven) {
+		return
+	}
+	if p.Observe(); isGiven(both.Members[0]) && isGiven(both.Members[1]) {
+		p.Report(both.Members[1], "%s stands beside %s", both.Members[1], both.Members[0]).
+			Refuse(q.newRefusal("", "", "%s", both.Says))
+	}
+}
+
+func answerKnown(q *request, p *rule.Pass) {
+	kind, takes := q.body.Text("response_format", "type"), &q.dialect.Answers
+	if kind == "" || takes.Types == nil {
+		return
+	}
+	if p.Observe(); !slices.Contains(takes.Types, kind) {
+		p.Report("response_format.type", "the host does not take the response_format %.40q, only %s", kind,
+			strings.Join(takes.Types, ", ")).Refuse(q.newRefusal("invalid_request_error", "", "%s", takes.Says))
+	}
+}
+
+// takeTurns leaves results of tools alone, of which reports say nothing.
+func takeTurns(q *request, p *rule.Pass) {
+	for i, m := range q.messages {
+		if !q.dialect.hasTrait(alternates) || i == 0 || m.role != "user" && m.role != "assistant" {
+			continue
 		}
-		p.Report(name, "the host does not know the member %s", name).Refuse(q.newRefusal("", "", words, name))
+		if p.Observe(); m.role == q.messages[i-1].role {
+			p.Report(m.path, "two messages of the %s stand in a row", m.role).Refuse(q.newRefusal("", "",
+				"After the (optional) system message(s), user and assistant roles should be alternating."))
+		}
 	}
 }
 

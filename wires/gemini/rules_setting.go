@@ -37,7 +37,10 @@ var settingRules = []rule.Rule[*request]{
 	strictRule(liveRule("G-33",
 		"a schema of the answer comes with a MIME type other than text/plain; a report of 2025 says that it was passed over", "documented", rule.Medium, generateOnly(schemaHasType))),
 	atPublicAPI(judged("PAR-013/logprobs",
-		sureRule("G-34", "no log probabilities from Gemini 2.5 on, except on Vertex", "reported"), logprobsOffered)),
+		sureRule("G-34", "no log probabilities and no penalties from Gemini 2.5 on, except on Vertex", "reported"),
+		extrasOffered)),
+	atPublicAPI(judged("PAR-013/one-of", sureRule("G-38",
+		"before Gemini 3 functions and an answer in JSON are not asked for together", "reported"), jsonAlone)),
 	liveRule("G-29", "the request fits the model's context", "reported", rule.High, generateOnly(promptFits)),
 }
 
@@ -275,14 +278,31 @@ func schemaHasType(q *request, _ rule.Env) *rule.Refusal {
 	return invalid("Response_schema with a response mime type 'text/plain' is unsupported")
 }
 
-// logprobsOffered has the words of https://github.com/omeryasirkucuk/amx/pull/55.
-func logprobsOffered(q *request, p *rule.Pass) {
+// extrasOffered has the words of https://github.com/omeryasirkucuk/amx/pull/55. A penalty of 0 is none: see
+// https://github.com/google-gemini/cookbook/issues/1290.
+func extrasOffered(q *request, p *rule.Pass) {
 	if q.method == count || q.vertex || q.model.Major == 0 {
 		return
 	}
 	if p.Observe(); !q.model.IsBefore(2, 5) && q.config.Given("responseLogprobs", "response_logprobs").True() {
 		p.Report("generationConfig.responseLogprobs", "%s does not take responseLogprobs", q.model.id).
 			Refuse(invalid("Logprobs is not enabled for this model"))
+	}
+	for _, name := range []string{"presencePenalty", "frequencyPenalty"} {
+		if n, _ := numberOf(q.config.Given(name, tree.Snake(name))); n != 0 && !q.model.IsBefore(2, 5) {
+			p.Report("generationConfig."+name, "%s takes no penalty, and %s is set", q.model.id, name).
+				Refuse(invalid("Penalty is not enabled for models/%s", q.model.id))
+		}
+	}
+}
+
+func jsonAlone(q *request, p *rule.Pass) {
+	if q.method == count || q.vertex || len(q.functions) == 0 || q.model.Major == 0 || q.model.needsSignatures() {
+		return
+	}
+	if p.Observe(); q.config.Given("responseMimeType", "response_mime_type").Text() == "application/json" {
+		p.Report("generationConfig.responseMimeType", "%s takes no answer in JSON beside functions", q.model.id).
+			Refuse(invalid("Function calling with a response mime type: 'application/json' is unsupported"))
 	}
 }
 

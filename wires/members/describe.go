@@ -63,6 +63,10 @@ func (f Fault) Describe() string {
 	}
 }
 
+// moved are members of Chat Completions, and where the Responses API has them.
+var moved = map[string]string{"messages": "input", "response_format": "text.format", "reasoning_effort": "reasoning.effort",
+	"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
+
 // likely says which member was probably meant: one that the object does not have yet.
 func (f Fault) likely() string {
 	var absent []string
@@ -72,7 +76,11 @@ func (f Fault) likely() string {
 			absent = append(absent, m.Name)
 		}
 	}
-	if meant := spelling.Nearest(f.Name, absent); meant != "" {
+	meant := moved[f.Name]
+	if parent, _, _ := strings.Cut(meant, "."); !slices.Contains(absent, parent) {
+		meant = spelling.Nearest(f.Name, absent)
+	}
+	if meant != "" {
 		return " (did you mean " + meant + "?)"
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 
@@ -119,6 +120,7 @@ func Book() *rule.Book {
 func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
 	q := newRequest(seen.Root, "")
 	q.takes, q.kept, q.isOwnModel, q.isKept = seen.Takes, seen.Kept, seen.IsOwnModel, seen.IsKept
+	q.isLogin = seen.URL != nil && seen.URL.Hostname() == "chatgpt.com" && path.Base(seen.URL.Path) == "responses"
 	return rule.Judge(judgedRules, q, holds)
 }
 

@@ -463,9 +463,11 @@ func incompleteSaysWhy(a *sentReply, p *rule.Pass) {
 		return
 	}
 	p.Observe()
-	if reason := a.response.Get("incomplete_details", "reason"); reason.Text() == "" {
-		p.ReportAt(a.At(a.at, a.response, "incomplete_details.reason"),
-			"the response is incomplete and does not say why")
+	at, reason := a.At(a.at, a.response, "incomplete_details.reason"), a.response.Text("incomplete_details", "reason")
+	if reason == "" {
+		p.ReportAt(at, "the response is incomplete and does not say why")
+	} else if reason != "max_output_tokens" && reason != "content_filter" {
+		p.ReportAt(at, "the reason %.40q is none of max_output_tokens and content_filter", reason).Consequence = "degraded"
 	}
 	for i, it := range a.items {
 		if it.end.Text("status") == "incomplete" && i < len(a.items)-1 {

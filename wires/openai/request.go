@@ -54,7 +54,9 @@ type request struct {
 	kept map[string]bool
 	// isKept is set where the provider puts a history before the request, isOwnModel is set where a recording shows that the model is the provider's.
 	isOwnModel, isKept bool
-	tokensOpened       bool
+	// isLogin is set for a request to the address that codex asks when it is logged in to ChatGPT.
+	isLogin      bool
+	tokensOpened bool
 }
 
 // item is one input item. typ is never empty.

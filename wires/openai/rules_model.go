@@ -2,6 +2,7 @@ package openai
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/wires/rule"
@@ -13,6 +14,10 @@ var modelRules = []rule.Rule[*request]{
 		sureRule("O-21", "include asks for encrypted reasoning of models that reason", reported), includeFits),
 	judged("PAR-004/effort", sureRule("O-22", "reasoning is set on models that reason", recorded), reasoningFits),
 	judged("PAR-004/effort", sureRule("O-23", "the model offers the effort", reported), effortFits),
+	judged("PAR-004/effort", sureRule("O-36", "with the effort minimal the model does not search the web", reported),
+		searchNeedsEffort),
+	judged("PAR-006/known", sureRule("O-35", "for a login to ChatGPT nothing is stored, and no bound of the output set",
+		reported), loginTakes),
 	strictRule(liveRule("O-22", "reasoning.context and reasoning.mode are set on models that have them", inferred,
 		rule.Low, settingsFit)),
 	judged("PAR-002/reasoning", sureRule("O-24", "temperature and top_p are not set while the model reasons", recorded),
@@ -88,6 +93,32 @@ func effortFits(q *request, p *rule.Pass) {
 			Refuse(invalid("unsupported_value", "reasoning.effort",
 				"Unsupported value: '%s' is not supported with the '%s' model. Supported values are: %s.",
 				effort, q.model.id, quoteList(offered, "and")))
+	}
+}
+
+func searchNeedsEffort(q *request, p *rule.Pass) {
+	for i, t := range q.body.List("tools") {
+		if !strings.HasPrefix(t.Text("type"), "web_search") {
+			continue
+		}
+		if p.Observe(); q.effort() == "minimal" {
+			p.Report("tools["+strconv.Itoa(i)+"]", "the model does not search the web with the effort minimal").
+				Refuse(invalid("", "tools",
+					"The following tools cannot be used with reasoning.effort 'minimal': %s.", t.Text("type")))
+		}
+	}
+}
+
+func loginTakes(q *request, p *rule.Pass) {
+	if !q.isLogin {
+		return
+	}
+	if p.Observe(); q.body.Has("max_output_tokens") {
+		p.Report("max_output_tokens", "chatgpt.com takes no max_output_tokens").
+			Refuse(invalid("", "", "Unsupported parameter: max_output_tokens"))
+	}
+	if q.body.True("store") {
+		p.Report("store", "chatgpt.com stores nothing").Refuse(invalid("", "", "Store must be set to false"))
 	}
 }
 

@@ -195,7 +195,7 @@ func (q *request) judgeSchemas(p *rule.Pass, tools []wire.Tool,
 
 func forcedWithoutThinking(q *request, p *rule.Pass) {
 	isQwen := q.dialect.Name == "qwen"
-	isKimi := q.dialect.hasTrait(reasoningKept)
+	isKimi := q.dialect.hasTrait(reasoningKept) && strings.HasPrefix(q.model, "kimi-k2.") // whose thinking can be off
 	if q.choice.Kind != "any" && q.choice.Kind != "tool" || !isQwen && !isKimi && !q.dialect.hasTrait(reasoningBack) {
 		return
 	}

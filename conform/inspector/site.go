@@ -380,7 +380,8 @@ func breachesOf(rows []*SiteAgent) (list []siteBreach) {
 	return list
 }
 
-// issueName is what a link to an issue is called, "" for an address that is no link.
+// issueName returns the text that the page shows for a link to an issue, for instance the name of a page about a bug.
+// It is "" for an address with another scheme than https, which the page does not link to.
 func issueName(address string) string {
 	if !strings.HasPrefix(address, "https://") && strings.Contains(address, ":") {
 		return ""

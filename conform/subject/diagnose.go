@@ -147,7 +147,8 @@ func (s sighting) timedOut() bool {
 
 // What agents say that want more than a key, a pipe and a proxy.
 var (
-	loginWords    = regexp.MustCompile(`(?i)\b(api[-_ ]?key .{0,40}(missing|required|not (set|found|provided))|(missing|no|set|provide|pass) .{0,40}api[-_ ]?key|not logged in|log ?in\b|sign ?in\b|signin|authenticat(e|ion) required|oauth|unauthenticated|please run /login)`)
+	loginWords = regexp.MustCompile(`(?i)\b(api[-_ ]?key .{0,40}(missing|required|not (set|found|provided))|` +
+		`(missing|no|set|provide|pass) .{0,40}api[-_ ]?key|not logged in|log ?in\b|sign ?in\b|signin|authenticat(e|ion) required|oauth|unauthenticated|please run /login)`)
 	terminalWords = regexp.MustCompile(`(?i)(not a (tty|terminal)|(requires|needs) (an? )?(interactive )?(tty|terminal)|raw mode is not supported|inappropriate ioctl|/dev/tty|not running in an? (interactive )?terminal)`)
 	networkWords  = regexp.MustCompile(`(?i)(\bENOTFOUND|ENETUNREACH|EAI_AGAIN|ENETDOWN|getaddrinfo|could not resolve|name or service not known|temporary failure in name resolution|no such host|unknown ?host|unresolved ?address|nxdomain|failed host lookup|network is unreachable|fetch failed|connection error|dns error)`)
 	trustWords    = regexp.MustCompile(`(?i)(SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|certificate verify failed|self[- ]signed certificate|unknown (authority|issuer)|UnknownIssuer|invalid peer certificate|CERTIFICATE_VERIFY_FAILED|PKIX path|unknown[_ ]ca\b)`)
@@ -184,12 +185,14 @@ func (s sighting) explainSilence(way string, isolated bool) string {
 	case terminalWords.MatchString(text):
 		return "the agent needs a terminal; give it the flag that makes it print one answer and end; " + s.lastWords()
 	case loginWords.MatchString(text):
-		return "the agent wants a login or a key and sent nothing; give it a made-up key by --env NAME=KEY or in a profile (files, env, {key}), or the flag that makes it use a key; " + s.lastWords()
+		return "the agent wants a login or a key and sent nothing; " +
+			"give it a made-up key by --env NAME=KEY or in a profile (files, env, {key}), or the flag that makes it use a key; " + s.lastWords()
 	case localWords.MatchString(text) || bedrockWords.MatchString(text):
 		return "the agent sent nothing here; it seems to call Bedrock or a model server on this machine, such as Ollama, which " + unjudgedAdvice() +
 			"; if it speaks one of these, it may not use " + wayAdvice(way, isolated) + "; " + s.lastWords()
 	case s.timedOut():
-		return "the agent sent nothing in time; it may wait for input or a terminal; give it the flag that makes it answer one prompt and end; if it tries again in silence, it may not use " +
+		return "the agent sent nothing in time; it may wait for input or a terminal; " +
+			"give it the flag that makes it answer one prompt and end; if it tries again in silence, it may not use " +
 			wayAdvice(way, isolated) + "; " + s.lastWords()
 	case networkWords.MatchString(text):
 		return "the agent could not connect, and nothing that it sent arrived here: it may not use " +

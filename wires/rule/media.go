@@ -64,7 +64,7 @@ func decodeHead(data string, n int) []byte {
 // imageAsText matches an image in base64 that stands inside a text.
 var imageAsText = regexp.MustCompile(`(?:data:image/[a-z+.-]+;base64,|iVBORw0KGgo|/9j/4[A-Z]|R0lGOD[dl]h|UklGR)[A-Za-z0-9+/]+`)
 
-// leastImageAsText is the length in bytes of such a match that is no icon and no example.
+// leastImageAsText is the shortest match, in bytes, that is reported. Shorter ones are icons or examples.
 const leastImageAsText = 1000
 
 // imagesAreNoText: as text an image costs a token for one or two characters, and the model does not see it.

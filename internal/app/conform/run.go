@@ -260,7 +260,8 @@ func (a *app) sayOutcome(found harness.Outcome) {
 
 // interruptedError ends a run that was interrupted.
 func interruptedError(results int) error {
-	return cli.Fail(report.ExitInterrupted, "interrupted after %d results; run it again for a verdict; with --journal FILE a run goes on where it was interrupted", results)
+	return cli.Fail(report.ExitInterrupted, "interrupted after %d results; run it again for a verdict; "+
+		"with --journal FILE a run goes on where it was interrupted", results)
 }
 
 // harnessOptions are what the flags say for the harness.

@@ -154,7 +154,8 @@ func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error
 		return cli.Fail(report.ExitHarness, "%w", err)
 	}
 	if found.Unasked > 0 {
-		a.Say("%d questions were not asked: the budget of %d requests is spent, too many answers took longer than --timeout or did not end, or the run was ended", found.Unasked, f.requests)
+		a.Say("%d questions were not asked: the budget of %d requests is spent, "+
+			"too many answers took longer than --timeout or did not end, or the run was ended", found.Unasked, f.requests)
 	}
 	if found.Limited > 0 {
 		a.Say("%d answers were 429 and show nothing else; conform waits as retry-after says, but no longer than 2 minutes in all", found.Limited)
